@@ -1,0 +1,1 @@
+"""Outputs of a run, one module each, every one a pure function of the recorded event stream."""
