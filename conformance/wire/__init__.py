@@ -1,0 +1,1 @@
+"""The wire: lines, frames, JSON-RPC matching and the worker process, without knowledge of any method."""

@@ -1,0 +1,236 @@
+"""One worker process: three pipes that are always drained, and a stop that always ends."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.errors import EnvironmentFault
+
+READ_SIZE = 1 << 18
+"""Bytes asked of a pipe at once (our choice: four times a default pipe buffer)."""
+
+STDERR_TAIL = 8_000
+"""Characters of stderr kept for messages (contract: protocol.md section 3)."""
+
+DRAIN_AFTER_EXIT_S = 1.0
+"""How long output of a dead worker is still awaited when a grandchild holds its pipe (our choice)."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """How to start a worker. The environment is complete: nothing is inherited."""
+
+    argv: Sequence[str]
+    environment: Mapping[str, str]
+    directory: Path
+
+
+class WorkerProcess:
+    """A started worker in a process group of its own.
+
+    Bytes of stdout go to `on_output`, bytes of stderr to `on_stderr`; `on_closed` is called once, when stdout is
+    at its end. All callbacks run on the event loop. Raises `EnvironmentFault` when the program cannot be started.
+    """
+
+    def __init__(
+        self,
+        command: Command,
+        *,
+        on_output: Callable[[bytes], None],
+        on_stderr: Callable[[bytes], None],
+        on_closed: Callable[[], None],
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._on_output = on_output
+        self._on_stderr = on_stderr
+        self._on_closed = on_closed
+        self._stderr = ""
+        try:
+            self._child = subprocess.Popen(
+                list(command.argv),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=dict(command.environment),
+                cwd=command.directory,
+                start_new_session=True,
+                bufsize=0,
+            )
+        except OSError as error:
+            raise EnvironmentFault(
+                f"The worker cannot be started: {command.argv[0]}: {error.strerror}.",
+                "Check that the program exists and may be executed.",
+            ) from error
+        self.pid = self._child.pid
+        self.killed_by_kit = False
+        self.exited = asyncio.Event()
+        self.output_ended = asyncio.Event()
+        self._stderr_ended = asyncio.Event()
+        self._outbox: list[memoryview] = []
+        self._stdin: int | None = self._take_over(self._child.stdin)
+        self._stdout: int | None = self._take_over(self._child.stdout)
+        self._stderr_fd: int | None = self._take_over(self._child.stderr)
+        self._loop.add_reader(self._stdout, self._read_output)
+        self._loop.add_reader(self._stderr_fd, self._read_stderr)
+        threading.Thread(target=self._wait, name=f"worker-{self.pid}", daemon=True).start()
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs; negative for a signal."""
+        return self._child.returncode if self.exited.is_set() else None
+
+    @property
+    def stderr_tail(self) -> str:
+        """The last characters it wrote to stderr."""
+        return self._stderr
+
+    def write(self, data: bytes) -> None:
+        """Queue bytes for stdin. Bytes for a closed stdin are dropped: the end of the process tells more."""
+        if self._stdin is None:
+            return
+        if not self._outbox:
+            try:
+                written = os.write(self._stdin, data)
+            except BlockingIOError:
+                written = 0
+            except OSError:
+                self.close_stdin()
+                return
+            if written == len(data):
+                return
+            self._loop.add_writer(self._stdin, self._write_more)
+            data = data[written:] if written else data
+        self._outbox.append(memoryview(data))
+
+    def close_stdin(self) -> None:
+        """Give the worker end of file, as a host that dies does."""
+        if self._stdin is not None:
+            self._loop.remove_writer(self._stdin)
+            os.close(self._stdin)
+            self._stdin = None
+            self._outbox.clear()
+
+    def pause_reading(self) -> None:
+        """Stop reading stdout, as a slow host does; stderr is still drained."""
+        if self._stdout is not None:
+            self._loop.remove_reader(self._stdout)
+
+    def resume_reading(self) -> None:
+        """Read stdout again."""
+        if self._stdout is not None:
+            self._loop.add_reader(self._stdout, self._read_output)
+
+    def send_signal(self, number: signal.Signals) -> None:
+        """Signal the worker itself, not what it started. Nothing happens when it has ended."""
+        if not self.exited.is_set():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    async def wait_exit(self, seconds: float) -> bool:
+        """Whether the process ended within the time."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.exited.wait()
+        return self.exited.is_set()
+
+    async def kill(self) -> None:
+        """End the worker and whatever is left of its process group, then close every pipe. Safe to repeat."""
+        if not self.exited.is_set():
+            self.killed_by_kit = True
+        self._kill_group()
+        await self.exited.wait()
+        self._kill_group()
+        await self.drain()
+        self.close_stdin()
+        self._end_output()
+        self._end_stderr()
+
+    async def drain(self) -> None:
+        """After the exit: wait, within a bound, until its last output is read."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_AFTER_EXIT_S):
+                await self.output_ended.wait()
+                await self._stderr_ended.wait()
+
+    def _kill_group(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+    def _take_over(self, pipe: object) -> int:
+        descriptor = os.dup(pipe.fileno())  # type: ignore[attr-defined]
+        pipe.close()  # type: ignore[attr-defined]
+        os.set_blocking(descriptor, False)
+        return descriptor
+
+    def _write_more(self) -> None:
+        if self._stdin is None:
+            return
+        try:
+            while self._outbox:
+                head = self._outbox[0]
+                written = os.write(self._stdin, head)
+                if written < len(head):
+                    self._outbox[0] = head[written:]
+                    return
+                self._outbox.pop(0)
+        except BlockingIOError:
+            return
+        except OSError:
+            self.close_stdin()
+            return
+        self._loop.remove_writer(self._stdin)
+
+    def _read_output(self) -> None:
+        if self._stdout is None:
+            return
+        try:
+            chunk = os.read(self._stdout, READ_SIZE)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        if chunk:
+            self._on_output(chunk)
+        else:
+            self._end_output()
+
+    def _read_stderr(self) -> None:
+        if self._stderr_fd is None:
+            return
+        try:
+            chunk = os.read(self._stderr_fd, READ_SIZE)
+        except BlockingIOError:
+            return
+        except OSError:
+            chunk = b""
+        if chunk:
+            self._stderr = (self._stderr + chunk.decode("utf-8", "replace"))[-STDERR_TAIL:]
+            self._on_stderr(chunk)
+        else:
+            self._end_stderr()
+
+    def _end_output(self) -> None:
+        if self._stdout is not None:
+            self._loop.remove_reader(self._stdout)
+            os.close(self._stdout)
+            self._stdout = None
+            self.output_ended.set()
+            self._on_closed()
+
+    def _end_stderr(self) -> None:
+        if self._stderr_fd is not None:
+            self._loop.remove_reader(self._stderr_fd)
+            os.close(self._stderr_fd)
+            self._stderr_fd = None
+            self._stderr_ended.set()
+
+    def _wait(self) -> None:
+        self._child.wait()
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            self._loop.call_soon_threadsafe(self.exited.set)

@@ -1,0 +1,119 @@
+"""Every line in both directions, numbered, timed and written to disk as it happens."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Self
+
+from conformance.model import FrameNumber
+
+KEPT_BYTES = 65_536
+"""Longest line that is kept whole, in bytes (our choice: a transcript must stay readable). Longer ones are cut, and say so."""
+
+KEPT_OF_A_LONG_LINE = 2_048
+"""What is kept of a longer line, in bytes (our choice)."""
+
+
+class Direction(StrEnum):
+    """Who wrote a line, and on which pipe."""
+
+    TO_WORKER = "host->worker"
+    TO_HOST = "worker->host"
+    STDERR = "stderr"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One recorded line. `data` is its start when `size` (bytes, newline not counted) is over the kept length."""
+
+    number: FrameNumber
+    worker: int
+    direction: Direction
+    seconds: float
+    size: int
+    data: bytes
+
+    @property
+    def whole(self) -> bool:
+        """Whether `data` is the complete line."""
+        return len(self.data) == self.size
+
+
+class Transcript:
+    """The record of one kit process. Numbers start after `first`, so that parallel kit processes never collide."""
+
+    def __init__(
+        self,
+        path: Path | None = None,
+        *,
+        first: int = 0,
+        redact: Callable[[str], str] = lambda text: text,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.frames: list[Frame] = []
+        self._next = first
+        self._redact = redact
+        self._clock = clock
+        self._start = clock()
+        self._file: IO[str] | None = path.open("w", encoding="utf-8") if path is not None else None
+
+    def add(self, worker: int, direction: Direction, data: bytes, size: int | None = None) -> FrameNumber:
+        """Record one line; `size` is given when `data` is already only its start."""
+        self._next += 1
+        number = FrameNumber(self._next)
+        length = len(data) if size is None else size
+        kept = data if length <= KEPT_BYTES else data[:KEPT_OF_A_LONG_LINE]
+        frame = Frame(number, worker, direction, round(self._clock() - self._start, 6), length, kept)
+        self.frames.append(frame)
+        if self._file is not None:
+            self._file.write(self._redact(json.dumps(_as_json(frame), separators=(",", ":"))) + "\n")
+            self._file.flush()
+        return number
+
+    def since(self, number: FrameNumber | int) -> list[Frame]:
+        """Frames recorded after `number`."""
+        for index in range(len(self.frames), 0, -1):
+            if self.frames[index - 1].number <= number:
+                return self.frames[index:]
+        return list(self.frames)
+
+    @property
+    def last(self) -> FrameNumber:
+        """Number of the newest frame."""
+        return FrameNumber(self._next)
+
+    def close(self) -> None:
+        """Close the file; frames stay readable."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def _as_json(frame: Frame) -> dict[str, object]:
+    line: dict[str, object] = {
+        "frame": frame.number,
+        "t": frame.seconds,
+        "worker": frame.worker,
+        "dir": frame.direction,
+        "bytes": frame.size,
+    }
+    text = frame.data.decode("utf-8", "backslashreplace")
+    if not frame.whole:
+        return {**line, "cut": text}
+    if frame.direction in {Direction.TO_HOST, Direction.TO_WORKER}:
+        try:
+            return {**line, "msg": json.loads(text)}
+        except (ValueError, RecursionError):
+            return {**line, "text": text}
+    return {**line, "text": text}
