@@ -199,7 +199,7 @@ def _notes(recorded: Recorded, profiles: Sequence[ProfileResult]) -> Iterable[st
         shares = [f"{each.id} {each.limit_share or 0.0:.0%}" for each in near]
         yield f"Close to a time limit: {_list(shares)}."
     if recorded.leases.unknown:
-        yield f"{recorded.leases.unknown} leases were never confirmed closed and may still cost money."
+        yield f"Leases never confirmed closed: {recorded.leases.unknown}. They may still cost money."
 
 
 def _list(items: Sequence[str], most: int = 5) -> str:

@@ -20,6 +20,8 @@ FINDINGS: Final = 3
 
 _TEXT_LIMIT = 320
 _NAME_LIMIT = 60
+_KEY_LIMIT = 32
+_ROOMY = 90
 _WIDTHS = (60, 100)
 _LABEL = 11
 _BAD: Final = frozenset(SEVERITY[: SEVERITY.index(State.BLOCKED)])
@@ -112,8 +114,10 @@ def _findings(report: Report, found: list[CheckResult], page: _Page) -> Iterator
     for number, check in enumerate(shown, 1):
         blame = f", blame: {check.blame}" if check.blame else ""
         colour = _RED if check.state in _BAD else _YELLOW
-        head = f"{number} {check.id} {page.paint(check.state, colour)} ({check.level}{blame})"
-        yield f"  {head} {one_line(check.name, _NAME_LIMIT).replace('_', ' ')}"
+        name = one_line(check.name, _NAME_LIMIT).replace("_", " ")
+        first, *rest = page.wrapped(f"{number} {check.id} {check.state} ({check.level}{blame}) {name}", 2, 4)
+        yield first.replace(f" {check.state} ", f" {page.paint(check.state, colour)} ", 1)
+        yield from rest
         yield from page.labelled("rule", statements.get(check.id))
         yield from page.labelled("why", check.reason)
         yield from page.labelled("sent", check.sent)
@@ -132,11 +136,16 @@ def _replay(report: Report, check: CheckResult) -> str:
 def _capabilities(report: Report, page: _Page) -> Iterator[str]:
     if not report.capabilities:
         return
-    key_width = max(len(each.key) for each in report.capabilities)
-    yield page.title(f"{'Capability':<{key_width + 2}}  declared  advertised  demonstrated  verdict")
+    key_width = min(max(len(each.key) for each in report.capabilities), _KEY_LIMIT)
+    gap = "  " if page.width >= _ROOMY else " "
+    yield page.title(gap.join((f"{'Capability':<{key_width}}", "declared", "advertised", "demonstrated", "verdict")))
     for each in report.capabilities:
-        row = f"  {each.key:<{key_width}}  {_tri(each.declared, 'omitted'):<8}  {_listed(each):<10}"
-        yield f"{row}  {_tri(each.demonstrated, 'undecided'):<12}  {each.word}"
+        sets = (
+            f"{_tri(each.declared, 'omitted'):<8}",
+            f"{_listed(each):<10}",
+            f"{_tri(each.demonstrated, 'undecided'):<12}",
+        )
+        yield gap.join((f"{each.key[:_KEY_LIMIT]:<{key_width}}", *sets, each.word))
     if report.pair is not None and report.pair.holds is False:
         first, second = report.pair.keys
         yield from page.wrapped(f"{first} and {second} belong together, and the host would grant only one of them.")
