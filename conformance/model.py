@@ -11,7 +11,7 @@ from typing import NewType, TypeAlias
 Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
 """Any JSON value as it was read from outside: untyped until the contract has checked it."""
 
-JsonObject: TypeAlias = "Mapping[str, Json]"
+JsonObject: TypeAlias = Mapping[str, "Json"]
 
 RequirementId = NewType("RequirementId", str)
 """Stable id of one obligation, such as ``LEASE-028``; never reused."""

@@ -138,7 +138,7 @@ class SchemaSet:
         # With `$schema` in it, a file that another refers to would be read by the plain validator of that draft.
         plain = {name: {key: schema[key] for key in schema if key != "$schema"} for name, schema in files.items()}
         resources = [(name, Resource(schema, DRAFT202012)) for name, schema in plain.items()]
-        self._registry = cast("Registry[Any]", Registry()).with_resources(resources)
+        self._registry: Registry[Any] = _empty_registry().with_resources(resources)
         self._formats = _formats()
         for name, schema in files.items():
             self._check(name, schema)
@@ -179,6 +179,11 @@ class SchemaSet:
                 self._registry.resolver().lookup(target)
             except Unresolvable as error:
                 raise ContractDataError(name, "$ref", f"{reference} leads nowhere") from error
+
+
+def _empty_registry() -> Any:
+    # The annotations of the library leave the kind of resource open here, and an open kind spreads.
+    return cast("Any", Registry)()
 
 
 def _references(node: object) -> Iterator[str]:

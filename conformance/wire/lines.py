@@ -73,7 +73,9 @@ class LineCutter:
     def _hold(self, part: bytes) -> None:
         if self._overflow or self._held + len(part) > self._max_bytes:
             self._overflow += len(part)
-            self._parts = [b"".join(self._parts)[: self._KEPT_OF_A_DROPPED_LINE] or part[: self._KEPT_OF_A_DROPPED_LINE]]
+            self._parts = [
+                b"".join(self._parts)[: self._KEPT_OF_A_DROPPED_LINE] or part[: self._KEPT_OF_A_DROPPED_LINE]
+            ]
             return
         self._parts.append(part)
         self._held += len(part)

@@ -57,8 +57,8 @@ class Answered:
     frames: list[FrameNumber] = field(default_factory=list[FrameNumber])
 
 
-RequestHandler = Callable[[JsonObject, FrameNumber], "Json | None"]
-"""Given a worker's request, returns the whole response object to send, or None to stay silent."""
+MessageHandler = Callable[[JsonObject, FrameNumber], None]
+"""Given a request or notification of the worker; answers, if any, go out through `Peer.send_message`."""
 
 
 class Peer:
@@ -70,8 +70,8 @@ class Peer:
         transcript: Transcript,
         *,
         number: int,
-        on_request: RequestHandler,
-        on_notification: Callable[[JsonObject, FrameNumber], None],
+        on_request: MessageHandler,
+        on_notification: MessageHandler,
         first_id: int = 1,
     ) -> None:
         self.transcript = transcript
@@ -120,7 +120,9 @@ class Peer:
         if self.process.output_ended.is_set():
             raise await self._gone(method)
         self._pending[number] = _Pending(method, sent, future)
-        timer = asyncio.get_running_loop().call_later(seconds, self._time_out, number, AnswerTimeout(method, seconds, limit))
+        timer = asyncio.get_running_loop().call_later(
+            seconds, self._time_out, number, AnswerTimeout(method, seconds, limit)
+        )
         try:
             return await future
         finally:
@@ -129,7 +131,11 @@ class Peer:
 
     def notify(self, method: str, params: Json) -> FrameNumber:
         """Send a notification."""
-        return self.send_line(json.dumps({"jsonrpc": "2.0", "method": method, "params": params}).encode())
+        return self.send_message({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def send_message(self, message: JsonObject) -> FrameNumber:
+        """Send any message."""
+        return self.send_line(json.dumps(message, separators=(",", ":")).encode())
 
     def send_line(self, line: bytes) -> FrameNumber:
         """Send one line as it is, recorded like any other."""
@@ -137,7 +143,7 @@ class Peer:
         self.process.write(line + b"\n")
         return frame
 
-    def _time_out(self, number: int | float, error: AnswerTimeout) -> None:
+    def _time_out(self, number: float, error: AnswerTimeout) -> None:
         call = self._pending.pop(number, None)
         if call is not None and not call.future.done():
             call.future.set_exception(error)
@@ -224,9 +230,7 @@ class Peer:
             self._answer(message, frame)
         elif "method" in message and message.get("id") is not None:
             self.requests.append(Received(frame, message))
-            response = self._on_request(message, frame)
-            if response is not None:
-                self.send_line(json.dumps(response, separators=(",", ":")).encode())
+            self._on_request(message, frame)
         elif "method" in message and "id" not in message:
             self.notifications.append(Received(frame, message))
             self._on_notification(message, frame)

@@ -151,6 +151,11 @@ class WorkerProcess:
         self._end_output()
         self._end_stderr()
 
+    def kill_now(self) -> None:
+        """Last resort without an event loop: end the process group and do not wait."""
+        self.killed_by_kit = True
+        self._kill_group()
+
     async def drain(self) -> None:
         """After the exit: wait, within a bound, until its last output is read."""
         with contextlib.suppress(TimeoutError):

@@ -1,0 +1,137 @@
+"""What the checks of one run share: a worker, a lease, a ledger, and the promise to close all of it."""
+
+import asyncio
+import contextlib
+import random
+from dataclasses import dataclass, field
+
+from conformance.errors import ProviderFault
+from conformance.evidence import Blocked, Trace
+from conformance.host.params import Lease
+from conformance.host.tenant import Tenant
+from conformance.host.worker import Launch, Worker
+from conformance.ledger import Ending, Entry, Ledger
+from conformance.model import RequirementId
+from conformance.provider import Launcher, Provider
+from conformance.steps import realized_lease
+from conformance.subject import Subject
+from conformance.wire.peer import Violation
+
+CLOSE_LIMIT_S = 90.0
+"""How long closing one lease may take (our choice: three times the host's limit for a destroy)."""
+
+
+@dataclass
+class Bench:
+    """The shared state of one kit process. `close` must be awaited whatever happened."""
+
+    subject: Subject
+    launch: Launch
+    seed: int
+    ledger: Ledger = field(default_factory=Ledger)
+    _worker: Worker | None = None
+    _lease: Lease | None = None
+    _startup_fault: ProviderFault | None = None
+    _judged_violations: dict[int, int] = field(default_factory=dict[int, int])
+
+    async def provider(self, trace: Trace) -> Provider:
+        """The shared worker, started or replaced as needed. Raises `Blocked` when it does not initialize."""
+        if self._startup_fault is not None:
+            raise Blocked(RequirementId("INIT-001"), self._startup_fault.sentence())
+        if self._worker is not None and not self._worker.alive:
+            await self._worker.kill()
+            self._worker = None
+        if self._worker is None:
+            self._worker = await self._start(trace)
+        return self._provider(trace, self._worker)
+
+    def launcher(self, trace: Trace) -> Launcher:
+        """Starts workers for checks that judge the start itself."""
+        return Launcher(trace, self.launch, self.subject, self.ledger, self._random(trace))
+
+    async def lease(self, provider: Provider) -> Lease:
+        """The lease that many checks share. Raises `Blocked` when there can be none."""
+        if self._lease is None:
+            shared = self._provider(Trace(provider.trace.requirement, "shared"), provider.worker)
+            self._lease = await realized_lease(shared)
+        return self._lease
+
+    def spoil_lease(self) -> None:
+        """Do not hand the shared lease to another check; it is closed with the rest."""
+        self._lease = None
+
+    def new_violations(self) -> list[Violation]:
+        """What the wire saw since the last call, over all workers."""
+        found: list[Violation] = []
+        for worker in self.launch.started:
+            start = self._judged_violations.get(worker.number, 0)
+            found.extend(worker.peer.violations[start:])
+            self._judged_violations[worker.number] = len(worker.peer.violations)
+        return found
+
+    async def tidy(self, check: str) -> None:
+        """End every lease that a check left open, and every worker it started."""
+        for worker in list(self.launch.living):
+            if worker is not self._worker:
+                await worker.kill()
+        for entry in self.ledger.open_entries(check):
+            await self._end(entry)
+
+    async def close(self) -> None:
+        """End what is open and stop the worker."""
+        self._lease = None
+        with contextlib.suppress(ProviderFault, Blocked):
+            for entry in self.ledger.open_entries():
+                await self._end(entry)
+        if self._worker is not None:
+            await self._worker.stop()
+            self._worker = None
+        for worker in list(self.launch.living):
+            await worker.kill()
+
+    def kill_workers(self) -> None:
+        """Last resort without an event loop: nothing that was started may survive."""
+        for worker in list(self.launch.living):
+            worker.peer.process.kill_now()
+
+    async def _end(self, entry: Entry) -> None:
+        trace = Trace(RequirementId("LEASE-021"), "tidy")
+        lease = entry.lease
+        if lease is None:
+            return
+        try:
+            async with asyncio.timeout(CLOSE_LIMIT_S):
+                await (await self.provider(trace)).destroy(lease)
+        except (ProviderFault, Blocked, TimeoutError):
+            await self._end_in_a_fresh_worker(entry, lease, trace)
+
+    async def _end_in_a_fresh_worker(self, entry: Entry, lease: Lease, trace: Trace) -> None:
+        # The worker may be what is broken, not the sandbox: a host's sweep uses another process too.
+        try:
+            async with asyncio.timeout(CLOSE_LIMIT_S):
+                worker = await self._start(trace)
+                try:
+                    await self._provider(trace, worker).destroy(lease)
+                finally:
+                    await worker.kill()
+        except (ProviderFault, Blocked, TimeoutError):
+            self.ledger.settle(entry, Ending.UNKNOWN)
+
+    async def _start(self, trace: Trace) -> Worker:
+        worker = self.launch.start(Tenant.make(self._random(trace)))
+        try:
+            await worker.initialize()
+        except ProviderFault as fault:
+            await worker.kill()
+            self._startup_fault = fault
+            raise Blocked(RequirementId("INIT-001"), fault.sentence()) from fault
+        except BaseException:
+            await worker.kill()
+            raise
+        return worker
+
+    def _provider(self, trace: Trace, worker: Worker) -> Provider:
+        return Provider(trace, worker, self.subject, self.ledger, self._random(trace))
+
+    def _random(self, trace: Trace) -> random.Random:
+        return random.Random(f"{self.seed}/{trace.requirement}/{trace.check}")  # noqa: S311 - can be repeated

@@ -1,0 +1,109 @@
+"""Which checks there are, which profile each belongs to, and in which order they run."""
+
+import importlib
+import pkgutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from conformance import suites
+from conformance.capabilities import claimed
+from conformance.checks import Check, declaration_of
+from conformance.contract import Contract
+from conformance.errors import KitError, UsageFault
+from conformance.model import CapabilityKey, Cost, Level, RequirementId
+from conformance.nearest import nearest
+from conformance.subject import Subject
+
+_COST_ORDER = {cost: place for place, cost in enumerate(Cost)}
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Every applicable requirement in exactly one of three places."""
+
+    tested: tuple[RequirementId, ...]
+    not_observable: dict[RequirementId, str]
+    not_yet: tuple[RequirementId, ...]
+
+
+def load_checks() -> tuple[Check, ...]:
+    """Every check of the installed suites, cheapest first, then in the order of the suites' files.
+
+    Raises `KitError` for two checks with the same requirement and name.
+    """
+    found: list[Check] = []
+    for module_info in pkgutil.iter_modules(suites.__path__):
+        module = importlib.import_module(f"{suites.__name__}.{module_info.name}")
+        for value in vars(module).values():
+            declaration = declaration_of(value)
+            if declaration is not None and value.__module__ == module.__name__:
+                found.append(Check(declaration, module_info.name, value))
+    names = [(check.requirement, check.name) for check in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise KitError(f"Two checks are named {name}.")
+    return tuple(sorted(found, key=lambda check: _COST_ORDER[check.declaration.cost]))
+
+
+def coverage(contract: Contract, checks: Iterable[Check]) -> Coverage:
+    """What this version of the kit judges of one revision."""
+    with_checks = {check.requirement for check in checks}
+    applicable = [requirement for requirement in contract.requirements.values() if contract.applies(requirement)]
+    return Coverage(
+        tested=tuple(requirement.id for requirement in applicable if requirement.id in with_checks),
+        not_observable={
+            requirement.id: requirement.not_observable
+            for requirement in applicable
+            if requirement.not_observable is not None and requirement.id not in with_checks
+        },
+        not_yet=tuple(
+            requirement.id
+            for requirement in applicable
+            if requirement.not_observable is None and requirement.id not in with_checks
+        ),
+    )
+
+
+def required_ids(contract: Contract, checks: Iterable[Check]) -> dict[str, tuple[RequirementId, ...]]:
+    """Per profile the exact ids it requires: its observable MUST rows that have checks in this version of the kit."""
+    with_checks = {check.requirement for check in checks}
+    required: dict[str, tuple[RequirementId, ...]] = {}
+    for name, profile in contract.profiles.items():
+        ids = [
+            requirement.id
+            for requirement in contract.requirements.values()
+            if requirement.profile == name or requirement.id in profile.requirements
+        ]
+        kept = tuple(number for number in ids if _requires(contract, number) and number in with_checks)
+        if kept:
+            required[name] = kept
+    return required
+
+
+def _requires(contract: Contract, number: RequirementId) -> bool:
+    requirement = contract.requirements[number]
+    return requirement.level is Level.MUST and requirement.not_observable is None and contract.applies(requirement)
+
+
+def select_profiles(
+    asked: Iterable[str], subject: Subject, required: dict[str, tuple[RequirementId, ...]]
+) -> tuple[str, ...]:
+    """The profiles to certify: those asked for, else core and one for each capability the package claims.
+
+    Raises `UsageFault` for a name that this revision does not have.
+    """
+    chosen = tuple(asked)
+    for name in chosen:
+        if name not in required:
+            hint = nearest(name, required)
+            guess = f" Did you mean {hint!r}?" if hint else ""
+            raise UsageFault(f"There is no profile {name!r}.{guess}", f"Known: {', '.join(required)}.")
+    if chosen:
+        return tuple(name for name in required if name in chosen)
+    claimed_profiles = {rule.profile for key, rule in subject.contract.capabilities.items() if _offered(subject, key)}
+    capability_profiles = {rule.profile for rule in subject.contract.capabilities.values()}
+    return tuple(name for name in required if name in claimed_profiles or name not in capability_profiles)
+
+
+def _offered(subject: Subject, key: CapabilityKey) -> bool:
+    return claimed(subject.contract, key, subject.driver)

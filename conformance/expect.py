@@ -1,0 +1,139 @@
+"""Helpers that decide. Each says what it demands, and takes the evidence it decides on as its first argument."""
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from conformance.errors import ProviderFault, RpcError
+from conformance.evidence import Evidence, cut, show
+from conformance.provider import Answer, Provider
+from conformance.steps import Outcome
+
+REFUSALS = {
+    "unknown method": frozenset({-32601}),
+    "not implemented": frozenset({-32004}),
+    "unknown or not implemented": frozenset({-32601, -32004}),
+}
+"""Codes of a proper refusal, by what is refused (protocol.md section 4)."""
+
+
+def expect(evidence: Evidence, holds: bool, *, that: str, observed: object, advice: str = "") -> None:  # noqa: FBT001
+    """Demand that something holds. `that` names what the rule demands; `observed` is what was seen instead or indeed."""
+    evidence.trace.decide(
+        holds=holds, expected=that, observed=observed, frames=evidence.frames, sent=evidence.sent, advice=advice
+    )
+
+
+def expect_equal(evidence: Evidence, what: str, observed: object, expected: object, *, advice: str = "") -> None:
+    """Demand equality in value and JSON type: ``1`` is not ``true``."""
+    same = observed == expected and isinstance(observed, bool) == isinstance(expected, bool)
+    expect(
+        evidence,
+        same,
+        that=f"{what} is {cut(show(expected), 300)}",
+        observed=f"{what} is {cut(show(observed), 300)}",
+        advice=advice,
+    )
+
+
+def expect_answered(answer: Answer, *, advice: str = "") -> None:
+    """Demand a result, whatever it holds."""
+    expect(
+        answer,
+        answer.fault is None,
+        that=f"{answer.method} is answered with a result",
+        observed=answer.came,
+        advice=advice,
+    )
+
+
+def expect_shape(answer: Answer, *, advice: str = "") -> None:
+    """Demand a result that fits the contract's schema for its method."""
+    expect_answered(answer, advice=advice)
+    found = answer.worker.launch.contract.result_problems(answer.method, answer.result)
+    problems = [f"{problem.path}: {problem.message}" for problem in found if problem.severity == "error"]
+    expect(
+        answer,
+        not problems,
+        that=f"the result of {answer.method} has the fields and types of the contract",
+        observed="; ".join(problems) if problems else answer.came,
+        advice=advice,
+    )
+
+
+def expect_refused(answer: Answer, codes: Collection[int], *, what: str, advice: str = "") -> None:
+    """Demand an error answer with one of the codes; a crash, silence or a result is no refusal."""
+    wanted = " or ".join(str(code) for code in sorted(codes, reverse=True))
+    expect(
+        answer,
+        isinstance(answer.fault, RpcError) and answer.fault.code in codes,
+        that=f"{what} is refused with error {wanted}",
+        observed=answer.came,
+        advice=advice,
+    )
+
+
+def expect_error(answer: Answer, *, what: str, advice: str = "") -> None:
+    """Demand an error answer of any code, by a worker that answers: a crash or silence is none."""
+    expect(
+        answer,
+        isinstance(answer.fault, RpcError),
+        that=f"{what} is answered with an error",
+        observed=answer.came,
+        advice=advice,
+    )
+
+
+async def expect_alive(provider: Provider) -> None:
+    """Demand that the worker still runs and answers."""
+    answer = None
+    try:
+        answer = await provider.validate_config()
+        seen = answer.came
+    except RpcError as fault:
+        answer, seen = provider, fault.sentence()
+    except ProviderFault as fault:
+        seen = fault.sentence()
+    expect(
+        answer or provider,
+        answer is not None,
+        that="the worker still runs and answers afterwards",
+        observed=seen,
+        advice="An error in one call must never end the process: catch it and answer with an error.",
+    )
+
+
+def expect_reported_lost(answer: Answer) -> None:
+    """Demand that resume hands out no sandbox: the null form, or an error answer."""
+    handed_out = answer.fields.get("providerLeaseId")
+    refused = isinstance(answer.fault, RpcError)
+    expect(
+        answer,
+        refused or (answer.fault is None and not handed_out),
+        that="resume answers with providerLeaseId null (or an error), and hands out no sandbox",
+        observed=answer.came,
+        advice="Answer {providerLeaseId: null, metadata: {expired: true}} for a sandbox that is gone.",
+    )
+
+
+def expect_exit(outcome: Outcome, code: int, *, advice: str = "") -> None:
+    """Demand an exit code of a command that was not cut off."""
+    expect(
+        outcome,
+        outcome.exit_code == code and not outcome.timed_out,
+        that=f"exitCode {code} and timedOut false",
+        observed=outcome.came,
+        advice=advice,
+    )
+
+
+def expect_stdout(outcome: Outcome, text: str, *, advice: str = "") -> None:
+    """Demand exactly this on stdout, of a command that ended with 0."""
+    expect_exit(outcome, 0, advice=advice)
+    expect_equal(outcome, "stdout", outcome.stdout, text, advice=advice)
+
+
+def expect_none_of(evidence: Evidence, markers: Iterable[str], seen: str, *, where: str, advice: str = "") -> None:
+    """Demand that no planted marker shows up in a text."""
+    found = [marker for marker in markers if marker in seen]
+    observed: Any = f"{where} holds {', '.join(found)}" if found else f"{where} holds none of them"
+    expect(evidence, not found, that=f"no planted secret shows up in {where}", observed=observed, advice=advice)

@@ -1,0 +1,39 @@
+"""Facts about a package that decide, before a check runs, whether its rule applies at all."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from conformance.subject import Subject
+
+
+@dataclass(frozen=True)
+class Gate:
+    """`holds` looks at the subject; `otherwise` says in a sentence why the rule does not apply."""
+
+    holds: Callable[[Subject], bool]
+    otherwise: str
+
+
+SECRET_FIELDS = Gate(
+    lambda subject: bool(subject.secret_fields), "The driver's configSchema has no property with format secret-ref."
+)
+CONFIG_PROPERTIES = Gate(
+    lambda subject: bool(subject.typed_properties), "The driver's configSchema names no property with a type."
+)
+A_FILE_IN_A_PACKAGE = Gate(
+    lambda subject: subject.package.root is not None,
+    "The provider was given as a command, so there is no package whose files could be looked at.",
+)
+LOGIN_TERMINAL = Gate(
+    lambda subject: subject.flag("supportsSetupTokenLogin"), "The driver does not declare supportsSetupTokenLogin."
+)
+INTERACTIVE_SETUP = Gate(
+    lambda subject: any(
+        subject.flag(name) for name in ("supportsInteractiveSetup", "supportsTemplateCapture", "supportsTemplateDelete")
+    ),
+    "The driver declares neither interactive setup nor templates.",
+)
+A_MINIMUM_VERSION = Gate(
+    lambda subject: any(name in subject.manifest_object for name in ("minimumHostVersion", "minimumPaperclipVersion")),
+    "The manifest names no minimum host version.",
+)

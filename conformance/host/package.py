@@ -1,0 +1,212 @@
+"""The plugin package under test, read by the host's rules (protocol.md section 1), before any worker runs."""
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, cast
+
+from conformance.errors import PackageFault, UsageFault
+from conformance.host.digest import digest_of_file, digest_of_json, digest_of_tree
+from conformance.host.node import Node
+from conformance.model import Json
+
+MANIFEST_LIMIT_S = 30.0
+"""Patience for importing a manifest (our choice: it is one module)."""
+
+_MANIFEST_PLACES = ("dist/manifest.js", "manifest.js")
+_LOADER = Path(__file__).with_name("load_manifest.mjs")
+
+
+class SourceKind(StrEnum):
+    """Where the provider came from."""
+
+    DIRECTORY = "directory"
+    TARBALL = "tarball"
+    COMMAND = "command"
+    REFERENCE = "reference"
+    MUTANT = "mutant"
+
+
+@dataclass(frozen=True)
+class Digests:
+    """What the report is bound to; None where there is no such thing."""
+
+    tarball: str | None = None
+    tree: str | None = None
+    manifest: str | None = None
+    worker: str | None = None
+
+
+@dataclass(frozen=True)
+class Package:
+    """A provider that was found. `faults` are rules its files break; `argv` is None when no worker can be started.
+
+    `root` is None when a bare command was given, so that rules about files in a package do not apply.
+    """
+
+    source: str
+    kind: SourceKind
+    root: Path | None
+    name: str | None
+    version: str | None
+    manifest: Json
+    argv: tuple[str, ...] | None
+    digests: Digests
+    node: Node | None = None
+    faults: tuple[PackageFault, ...] = field(default=())
+
+    @property
+    def keeps_sandboxes_on_disk(self) -> bool:
+        """Whether it is one of our own, whose sandboxes go into the private directory of the run."""
+        return self.kind in {SourceKind.REFERENCE, SourceKind.MUTANT}
+
+    def fault(self, requirement: str) -> PackageFault | None:
+        """The fault that breaks `requirement`, if there is one."""
+        return next((fault for fault in self.faults if fault.requirement == requirement), None)
+
+
+def open_directory(source: str, root: Path, node: Node, work: Path, kind: SourceKind, tarball: str | None) -> Package:
+    """Read a plugin package on disk.
+
+    Raises `UsageFault` when the directory is no plugin package at all; what a package breaks is in its `faults`.
+    """
+    description = _read_package_json(root, source)
+    faults: list[PackageFault] = []
+    manifest: Json = None
+    argv: tuple[str, ...] | None = None
+    worker_digest: str | None = None
+    try:
+        manifest = load_manifest(find_manifest(root, description), node, work)
+        worker = find_worker(root, manifest)
+        argv = (str(node.program), str(worker))
+        worker_digest = digest_of_file(worker)
+    except PackageFault as fault:
+        faults.append(fault)
+    return Package(
+        source=source,
+        kind=kind,
+        root=root,
+        name=_text(description.get("name")),
+        version=_text(description.get("version")),
+        manifest=manifest,
+        argv=argv,
+        digests=Digests(tarball, digest_of_tree(root), digest_of_json(manifest) if manifest else None, worker_digest),
+        node=node,
+        faults=tuple(faults),
+    )
+
+
+def find_manifest(root: Path, description: dict[str, Any]) -> Path:
+    """The manifest file: `paperclipPlugin.manifest`, else ``dist/manifest.js``, else ``manifest.js``."""
+    plugin = description.get("paperclipPlugin")
+    named = cast("dict[str, Any]", plugin).get("manifest") if isinstance(plugin, dict) else None
+    if isinstance(named, str):
+        if (root / named).is_file():
+            return root / named
+        raise PackageFault(
+            "MAN-001",
+            f"package.json names the manifest {named!r} in paperclipPlugin.manifest, but there is no such file.",
+            "Build the package, or correct the path (it is relative to package.json).",
+        )
+    for place in _MANIFEST_PLACES:
+        if (root / place).is_file():
+            return root / place
+    raise PackageFault(
+        "MAN-001",
+        "No manifest was found: package.json has no paperclipPlugin.manifest, and there is no dist/manifest.js or manifest.js.",
+        "Build the package, or name the manifest in package.json under paperclipPlugin.manifest.",
+    )
+
+
+def load_manifest(path: Path, node: Node, work: Path) -> Json:
+    """Import the manifest with Node. Raises `PackageFault` when it throws, hangs or holds what JSON cannot."""
+    output = work / "manifest.json"
+    output.unlink(missing_ok=True)
+    advice = f"Run `node {path.name}` beside it to see the error; the default export must be a plain object."
+    try:
+        run = subprocess.run(
+            [str(node.program), str(_LOADER), str(path), str(output)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=MANIFEST_LIMIT_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            cwd=work,
+            env={"PATH": os.environ.get("PATH", os.defpath), "NODE_ENV": "production"},
+        )
+    except subprocess.TimeoutExpired as error:
+        problem = f"Importing the manifest {path.name} did not end within {MANIFEST_LIMIT_S:g} s."
+        raise PackageFault("MAN-001", problem, advice) from error
+    if not output.is_file():
+        said = run.stderr.strip() or f"Node exited with code {run.returncode} and said nothing"
+        raise PackageFault("MAN-001", f"The manifest {path.name} cannot be imported: {_last_error(said)}", advice)
+    answer = json.loads(output.read_text(encoding="utf-8"))
+    if "lost" in answer:
+        problem = f"The manifest does not survive a JSON round trip: {answer['lost']}."
+        raise PackageFault("MAN-001", problem, "Keep only plain JSON values in it.")
+    return cast("Json", answer["manifest"])
+
+
+def find_worker(root: Path, manifest: Json) -> Path:
+    """The worker file of `entrypoints.worker`. Raises `PackageFault` when it is missing or outside the package."""
+    entry: Any = cast("Any", manifest).get("entrypoints") if isinstance(manifest, dict) else None
+    named: Any = cast("Any", entry).get("worker") if isinstance(entry, dict) else None
+    if not isinstance(named, str) or not named:
+        raise PackageFault(
+            "MAN-008", "The manifest has no entrypoints.worker.", "Name the worker file, relative to the package root."
+        )
+    worker = Path(os.path.normpath(root / named))
+    if not worker.is_relative_to(Path(os.path.normpath(root))):
+        raise PackageFault(
+            "MAN-008", f"entrypoints.worker {named!r} lies outside the package.", "Keep the worker inside the package."
+        )
+    if not worker.is_file():
+        raise PackageFault(
+            "MAN-008", f"entrypoints.worker names {named!r}, but there is no such file.", "Build the package first."
+        )
+    return worker
+
+
+def _read_package_json(root: Path, source: str) -> dict[str, Any]:
+    path = root / "package.json"
+    if not path.is_file():
+        raise UsageFault(
+            f"{source} has no package.json, so it is not a plugin package.",
+            "Give the directory that holds package.json, a .tgz made by `npm pack`, or cmd:… with --provider-manifest.",
+        )
+    try:
+        description: Any = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise UsageFault(f"{source}/package.json cannot be read: {error}.", "Repair it first.") from error
+    if not isinstance(description, dict) or not is_plugin_package(cast("dict[str, Any]", description)):
+        raise UsageFault(
+            f"{source} is not a plugin package by the host's rule.",
+            "package.json needs a `paperclipPlugin` key, or a name like paperclip-plugin-x or @scope/plugin-x.",
+        )
+    return cast("dict[str, Any]", description)
+
+
+def is_plugin_package(description: dict[str, Any]) -> bool:
+    """Whether the host takes this package.json for a plugin's."""
+    name = description.get("name")
+    if "paperclipPlugin" in description:
+        return True
+    if not isinstance(name, str):
+        return False
+    if name.startswith("@"):
+        return name.partition("/")[2].startswith("plugin-")
+    return name.startswith("paperclip-plugin-")
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _last_error(stderr: str) -> str:
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    named = [line for line in lines if "Error" in line]
+    return (named or lines)[0][:400]

@@ -1,0 +1,221 @@
+"""Running one check and naming what became of it. No pytest here: the plugin and the tests both use this."""
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.bench import Bench
+from conformance.capabilities import claimed, verified_methods
+from conformance.checks import Check
+from conformance.errors import EnvironmentFault, ProviderFault, UsageFault, WorkerGone
+from conformance.evidence import Blocked, Finding, Trace, Undecided, cut
+from conformance.model import Blame, CapabilityKey, FrameNumber, Level, RequirementId, State
+from conformance.provider import Launcher, Provider, evidence_of
+from conformance.view import PackageView
+
+CHECK_LIMIT_S = 600.0
+"""Backstop for one check (our choice): every wait inside is bounded, so reaching this is a fault of the kit."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one check, and the events that tell it."""
+
+    check: Check
+    state: State
+    reason: str
+    blame: Blame | None = None
+    expected: str = ""
+    observed: str = ""
+    sent: str = ""
+    advice: str = ""
+    blocked_by: RequirementId | None = None
+    seconds: float = 0.0
+    limit_share: float | None = None
+    frames: tuple[FrameNumber, ...] = ()
+    events: tuple[dict[str, Any], ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class _Ending:
+    state: State
+    reason: str
+    blame: Blame | None = None
+    finding: Finding | None = None
+    blocked_by: RequirementId | None = None
+    frames: tuple[FrameNumber, ...] = ()
+
+
+class Judge:
+    """Judges checks one after another on one bench."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+
+    def gate(self, check: Check) -> _Ending | None:
+        """The state of a check that need not run, from facts known before the run; None when it has to run."""
+        subject = self.bench.subject
+        contract = subject.contract
+        requirement = contract.requirements[check.requirement]
+        if not contract.applies(requirement):
+            return _Ending(State.NOT_APPLICABLE, f"The rule is not part of revision {contract.revision}.")
+        if check.declaration.when is not None and not check.declaration.when.holds(subject):
+            return _Ending(State.NOT_APPLICABLE, check.declaration.when.otherwise)
+        needs_a_worker = bool(check.arguments & {"launcher", "provider", "lease"})
+        if needs_a_worker and subject.blocking is not None:
+            by, reason = subject.blocking
+            return _Ending(State.BLOCKED, f"The host refuses the package ({by}): {reason}", blocked_by=by)
+        return None
+
+    async def judge(self, check: Check) -> Result:
+        """Run one check to its end, tidy up after it, and say what became of it. Never raises for the provider."""
+        started = time.monotonic()
+        trace = Trace(check.requirement, check.name)
+        recorded: list[dict[str, Any]] = []
+        self.bench.ledger.record = lambda event, fields: recorded.append({"event": event, **fields})
+        ending = self.gate(check)
+        if ending is None:
+            ending = await self._run(check, trace)
+            if ending.state in {State.FAIL, State.WARN, State.KIT_ERROR, State.INCONCLUSIVE}:
+                self.bench.spoil_lease()
+            await self.bench.tidy(check.name)
+        events = [*recorded, *_observations(check, trace), *self._violations(check)]
+        return _result(check, trace, ending, time.monotonic() - started, events)
+
+    async def _run(self, check: Check, trace: Trace) -> _Ending:
+        try:
+            async with asyncio.timeout(CHECK_LIMIT_S):
+                arguments = await self._arguments(check, trace)
+                if isinstance(arguments, _Ending):
+                    return arguments
+                await check.body(**arguments)
+        except Finding as finding:
+            return _found(check, finding)
+        except Blocked as blocked:
+            return _Ending(State.BLOCKED, blocked.reason, blocked_by=blocked.by, frames=blocked.frames)
+        except Undecided as undecided:
+            return _Ending(State.INCONCLUSIVE, str(undecided), Blame.KIT)
+        except ProviderFault as fault:
+            return _faulted(check, trace, fault)
+        except EnvironmentFault as fault:
+            return _Ending(State.ENV_ERROR, fault.sentence(), Blame.ENVIRONMENT)
+        except TimeoutError:
+            reason = f"The check did not end within {CHECK_LIMIT_S:g} s, although every wait in it is bounded."
+            return _Ending(State.KIT_ERROR, reason, Blame.KIT)
+        except UsageFault:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a check does wrong is ours, and must be seen as that
+            return _Ending(State.KIT_ERROR, f"The check itself failed: {type(error).__name__}: {error}", Blame.KIT)
+        if not trace.decisions:
+            return _Ending(State.INCONCLUSIVE, "The check ended without deciding anything.", Blame.KIT)
+        return _Ending(State.PASS, "")
+
+    async def _arguments(
+        self, check: Check, trace: Trace
+    ) -> "dict[str, PackageView | Launcher | Provider | Any] | _Ending":
+        arguments: dict[str, Any] = {}
+        wanted = check.arguments
+        if "package" in wanted:
+            arguments["package"] = PackageView(trace, self.bench.subject)
+        if "launcher" in wanted:
+            arguments["launcher"] = self.bench.launcher(trace)
+        if wanted & {"provider", "lease"} or check.declaration.needs is not None:
+            provider = await self.bench.provider(trace)
+            unclaimed = self._unclaimed(check.declaration.needs, provider)
+            if unclaimed is not None:
+                return unclaimed
+            if "provider" in wanted:
+                arguments["provider"] = provider
+            if "lease" in wanted:
+                arguments["lease"] = await self.bench.lease(provider)
+        return arguments
+
+    def _unclaimed(self, needs: CapabilityKey | None, provider: Provider) -> _Ending | None:
+        if needs is None:
+            return None
+        subject = self.bench.subject
+        rule = subject.contract.capabilities[needs]
+        advertised = verified_methods(list(provider.worker.methods or ())).issuperset(rule.prerequisites)
+        if subject.declared[needs] is True and not advertised:
+            reason = f"{needs} is declared true, but the worker does not advertise every method that it needs."
+            return _Ending(State.BLOCKED, reason, blocked_by=RequirementId("CAP-001"))
+        if not advertised or not claimed(subject.contract, needs, subject.driver):
+            return _Ending(State.UNSUPPORTED, f"The provider does not claim {needs}.")
+        return None
+
+    def _violations(self, check: Check) -> list[dict[str, Any]]:
+        return [
+            {
+                "event": "observation",
+                "id": check.requirement,
+                "name": check.name,
+                "expected": f"{violation.requirement} holds on every line",
+                "observed": violation.observed,
+                "holds": False,
+                "frames": [violation.frame],
+                "violates": violation.requirement,
+            }
+            for violation in self.bench.new_violations()
+        ]
+
+
+def _found(check: Check, finding: Finding) -> _Ending:
+    state = State.FAIL if check.declaration.level is Level.MUST else State.WARN
+    return _Ending(state, f"Expected that {finding.decision.expected}.", finding.blame, finding=finding)
+
+
+def _faulted(check: Check, trace: Trace, fault: ProviderFault) -> _Ending:
+    """A call of the check itself went wrong: that decides against the provider as much as an assertion does."""
+    answer = evidence_of(fault)
+    if isinstance(fault, WorkerGone):
+        advice = "The worker must survive every call. Its stderr above says why it ended."
+    else:
+        advice = "The call is legal at this point and must be answered with a result."
+    try:
+        trace.decide(
+            holds=False,
+            expected=f"{answer.method} is answered with a usable result",
+            observed=answer.came,
+            frames=answer.frames,
+            sent=answer.sent,
+            advice=advice,
+        )
+    except Finding as finding:
+        return _found(check, finding)
+    raise AssertionError
+
+
+def _observations(check: Check, trace: Trace) -> list[dict[str, Any]]:
+    return [
+        {
+            "event": "observation",
+            "id": check.requirement,
+            "name": check.name,
+            "expected": decision.expected,
+            "observed": decision.observed,
+            "holds": decision.holds,
+            "frames": list(decision.frames),
+        }
+        for decision in trace.decisions
+    ]
+
+
+def _result(check: Check, trace: Trace, ending: _Ending, seconds: float, events: list[dict[str, Any]]) -> Result:
+    finding = ending.finding
+    last = trace.decisions[-1] if trace.decisions else None
+    return Result(
+        check=check,
+        state=ending.state,
+        reason=cut(ending.reason),
+        blame=ending.blame,
+        expected=last.expected if last is not None else "",
+        observed=last.observed if last is not None else "",
+        sent=finding.sent if finding is not None else "",
+        advice=finding.advice if finding is not None else "",
+        blocked_by=ending.blocked_by,
+        seconds=round(seconds, 4),
+        limit_share=None if trace.nearest_to_limit is None else round(trace.nearest_to_limit, 4),
+        frames=last.frames if last is not None else ending.frames,
+        events=tuple(events),
+    )

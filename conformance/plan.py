@@ -1,0 +1,85 @@
+"""What a run is going to do, settled before the first check."""
+
+import datetime
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.bench import Bench
+from conformance.checks import Check
+from conformance.collection import Coverage, coverage, load_checks, required_ids, select_profiles
+from conformance.contract import load_contract
+from conformance.host.find import find_package
+from conformance.host.limits import Limits
+from conformance.host.tenant import random_uuid
+from conformance.host.worker import Launch
+from conformance.model import RequirementId
+from conformance.settings import Settings
+from conformance.subject import Subject, make_subject
+from conformance.wire.transcript import Transcript
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run is going to do. `custom` says, a sentence each, why it cannot certify by the standard rules."""
+
+    settings: Settings
+    subject: Subject
+    limits: Limits
+    checks: tuple[Check, ...]
+    required: Mapping[str, tuple[RequirementId, ...]]
+    selected: tuple[str, ...]
+    coverage: Coverage
+    filters: tuple[str, ...]
+    argv: tuple[str, ...]
+    run: str
+    started: str
+
+    @property
+    def custom(self) -> list[str]:
+        """Everything about this run that differs from a standard one."""
+        changed = [f"The limit {name} was set to {value:g}." for name, value in sorted(self.limits.changed.items())]
+        return [*changed, *(f"Checks were left out by {text}." for text in self.filters)]
+
+
+def make_plan(settings: Settings, work: Path, *, filters: tuple[str, ...] = (), argv: tuple[str, ...] = ()) -> Plan:
+    """Find the provider and settle everything else. Raises `UsageFault` or `EnvironmentFault`."""
+    contract = load_contract(settings.revision)
+    limits = Limits(contract, settings.limits)
+    package = find_package(settings.source, manifest=settings.manifest, node=settings.node, work=work)
+    sandboxes = {"root": str(work / "sandboxes")} if package.keeps_sandboxes_on_disk else {}
+    subject = make_subject(package, contract, settings.driver, {**sandboxes, **settings.config}, settings.secrets)
+    checks = load_checks()
+    required = required_ids(contract, checks)
+    source = random.Random(settings.seed)  # noqa: S311 - the run's id may be repeated with its seed
+    now = datetime.datetime.now(datetime.UTC)
+    return Plan(
+        settings=settings,
+        subject=subject,
+        limits=limits,
+        checks=checks,
+        required=required,
+        selected=select_profiles(settings.profiles, subject, required),
+        coverage=coverage(contract, checks),
+        filters=filters,
+        argv=argv,
+        run=str(random_uuid(source)),
+        started=now.isoformat(timespec="seconds"),
+    )
+
+
+def bench_for(plan: Plan, transcript: Transcript, work: Path, environment: Mapping[str, str]) -> Bench:
+    """The bench that the checks of one kit process share. `environment` is the kit's own."""
+    launch = Launch(
+        package=plan.subject.package,
+        contract=plan.subject.contract,
+        limits=plan.limits,
+        transcript=transcript,
+        directory=work / "worker",
+        seed=plan.settings.seed,
+        own_environment=environment,
+        pass_through=plan.settings.pass_env,
+        secrets=plan.subject.secret_ids,
+    )
+    return Bench(plan.subject, launch, plan.settings.seed)

@@ -1,0 +1,406 @@
+"""Glue between pytest and the judge: options in, one item a check, events out."""
+
+import contextlib
+import importlib
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import pytest_asyncio
+
+from conformance import suites
+from conformance.bench import Bench
+from conformance.checks import Check
+from conformance.collection import load_checks
+from conformance.errors import ConformanceError, EnvironmentFault, UsageFault
+from conformance.events import EventWriter, read_events
+from conformance.judge import Judge, Result
+from conformance.model import ExitCode, State
+from conformance.plan import Plan, bench_for, make_plan
+from conformance.record import advertised, declared, events_of, header, late_observation
+from conformance.redact import Redactor
+from conformance.reports.tally import tally
+from conformance.reports.terminal import summary
+from conformance.reports.write import write_report
+from conformance.settings import Options, Settings, current_environment, read_settings
+from conformance.wire.transcript import Transcript
+
+FRAMES_PER_PROCESS = 10_000_000
+"""Frame numbers of parallel kit processes are this far apart, so that none occurs twice."""
+
+_GOOD = frozenset({State.PASS, State.WARN})
+_PASSED_OVER = frozenset({State.UNSUPPORTED, State.NOT_APPLICABLE, State.BLOCKED, State.SKIPPED})
+_LETTERS = {
+    State.PASS: ".",
+    State.FAIL: "F",
+    State.WARN: "w",
+    State.UNSUPPORTED: "u",
+    State.NOT_APPLICABLE: "n",
+    State.BLOCKED: "b",
+    State.SKIPPED: "s",
+    State.INCONCLUSIVE: "?",
+    State.KIT_ERROR: "K",
+    State.ENV_ERROR: "V",
+}
+_RESULT = pytest.StashKey[Result]()
+_RUN = pytest.StashKey["Run"]()
+
+
+class CheckFailed(Exception):  # noqa: N818 - a verdict, not an error of ours
+    """Tells pytest that a check did not pass; the text is what pytest shows."""
+
+
+@dataclass
+class Run:
+    """One pytest process that certifies. On the controller of a parallel run it only collects and reports."""
+
+    config: pytest.Config
+    settings: Settings
+    work: Path
+    redact: Redactor
+    plan: Plan | None = None
+    transcript: Transcript | None = None
+    bench: Bench | None = None
+    writer: EventWriter | None = None
+    advertised: bool = False
+    advertised_written: bool = False
+    exit_code: int | None = None
+    text: str = ""
+    pending: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    @property
+    def worker_input(self) -> dict[str, Any] | None:
+        """What pytest-xdist handed to this process; None in the main process."""
+        return cast("dict[str, Any] | None", getattr(self.config, "workerinput", None))
+
+    @property
+    def shard(self) -> int:
+        """Number of this process among parallel ones; 0 in the main process."""
+        given = self.worker_input
+        return 0 if given is None else 1 + int(str(given["workerid"]).removeprefix("gw"))
+
+    @property
+    def reports(self) -> bool:
+        """Whether this process writes the report."""
+        return self.worker_input is None
+
+
+def install(config: pytest.Config) -> None:
+    """Read the settings and register the hooks. Raises `pytest.UsageError` with one sentence for bad input."""
+    option = config.getoption
+    options = Options(
+        source=str(option("provider")),
+        manifest=option("provider_manifest"),
+        driver=option("provider_driver"),
+        config=option("provider_config"),
+        node=option("node"),
+        revision=option("contract"),
+        profiles=tuple(option("profile")),
+        report_dir=option("report_dir"),
+        seed=option("conformance_seed"),
+        limits=tuple(option("limit")),
+        file=option("conformance_file"),
+    )
+    try:
+        settings = read_settings(options, current_environment(), config.invocation_params.dir)
+    except UsageFault as fault:
+        raise pytest.UsageError(fault.sentence()) from fault
+    work = Path(tempfile.mkdtemp(prefix="provider-conformance-"))
+    run = Run(config, settings, work, Redactor(settings.secrets))
+    config.stash[_RUN] = run
+    config.add_cleanup(lambda: _clean(run))
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        config.args = []
+    config.pluginmanager.register(Hooks(run), "provider-conformance-hooks")
+    config.pluginmanager.register(sys.modules[__name__], "provider-conformance-session")
+
+
+def _clean(run: Run) -> None:
+    if run.bench is not None:
+        run.bench.kill_workers()
+    if run.transcript is not None:
+        run.transcript.close()
+    shutil.rmtree(run.work, ignore_errors=True)
+
+
+class Hooks:
+    """The hooks of a certifying run."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self, session: pytest.Session) -> None:
+        """Find the provider before anything is collected, so that bad input ends the run at once."""
+        try:
+            arguments = [self.run.redact(text) for text in self.run.config.invocation_params.args]
+            argv = (Path(sys.argv[0]).name, *arguments)
+            self.run.plan = make_plan(self.run.settings, self.run.work, filters=_filters(self.run.config), argv=argv)
+            if self.run.reports and not session.config.option.collectonly:
+                _open_report(self.run)
+        except UsageFault as fault:
+            raise pytest.UsageError(self.run.redact(fault.sentence())) from fault
+        except EnvironmentFault as fault:
+            pytest.exit(self.run.redact(fault.sentence()), ExitCode.ENVIRONMENT)
+        except ConformanceError as fault:
+            pytest.exit(self.run.redact(fault.sentence()), ExitCode.KIT)
+
+    def pytest_configure_node(self, node: Any) -> None:
+        """Give every process of a parallel run the same seed and the package that was already unpacked."""
+        node.workerinput["conformance"] = {"seed": self.run.settings.seed, "work": str(self.run.work)}
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
+        """With no paths given, the checks are what pytest runs. Other plugins then select among them as usual."""
+        if session.config.args or self.run.plan is None:
+            return
+        folder = Path(next(iter(suites.__path__)))
+        for area in dict.fromkeys(check.area for check in self.run.plan.checks):
+            module = Suite.from_parent(session, path=folder / f"{area}.py", nodeid=f"{area}.py")
+            found = module.ihook.pytest_make_collect_report(collector=module)
+            module.ihook.pytest_collectreport(report=found)
+            items.extend(found.result)
+        order = {(check.area, check.requirement, check.name): place for place, check in enumerate(self.run.plan.checks)}
+        items.sort(key=lambda item: order[check_of(item).area, check_of(item).requirement, check_of(item).name])
+
+    def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+        """A suite that was named on the command line is collected as checks too."""
+        if module_path.parent.resolve() != Path(next(iter(suites.__path__))).resolve():
+            return None
+        return Suite.from_parent(parent, path=module_path)
+
+    def pytest_pycollect_makeitem(
+        self, collector: pytest.Collector, name: str, obj: object
+    ) -> list[pytest.Item] | None:
+        """One item a check. pytest-asyncio then runs it on the session's loop."""
+        if not isinstance(collector, Suite) or not isinstance(obj, Check):
+            return None
+        function = pytest.Function.from_parent(collector, name=name, callobj=_judging(obj))
+        return [function]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Hang the result on the report, which also reaches the main process of a parallel run."""
+        report = yield
+        result = item.stash.get(_RESULT, None)
+        if self.run.plan is None:
+            return report
+        if call.when == "call" and result is not None:
+            events = [*_advertised_once(self.run), *events_of(result, self.run.plan.subject)]
+            report.__dict__["conformance"] = {"state": result.state, "events": _plain(self.run, events)}
+            if isinstance(call.excinfo and call.excinfo.value, CheckFailed):
+                report.longrepr = str(cast("Any", call.excinfo).value)
+        elif call.when == "teardown" and self.run.pending:
+            report.__dict__["conformance"] = {"state": None, "events": _plain(self.run, self.run.pending)}
+            self.run.pending = []
+        return report
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Write the events of a check as soon as they are known here."""
+        told: dict[str, Any] | None = report.__dict__.get("conformance")
+        if told is not None and self.run.writer is not None:
+            _write(self.run, told["events"])
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
+        """Say `pass`, `warn`, `blocked` and so on where pytest would say passed, skipped or failed."""
+        told: dict[str, Any] | None = report.__dict__.get("conformance")
+        if told is None or told["state"] is None:
+            return None
+        state = State(told["state"])
+        category = "failed" if state is State.FAIL else str(state)
+        return category, _LETTERS.get(state, "?"), str(state).upper()
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Close the stream, build the report, and decide the exit code."""
+        run = self.run
+        if run.transcript is not None:
+            run.transcript.close()
+        if run.writer is None:
+            return
+        _write(run, _plain(run, run.pending))
+        if exitstatus == pytest.ExitCode.INTERRUPTED:
+            run.writer.write("fault", kind="interrupted", detail="The run was interrupted.")
+        _close_report(run)
+        if exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and run.exit_code is not None:
+            session.exitstatus = run.exit_code
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print the verdict."""
+        if self.run.text:
+            terminalreporter.ensure_newline()
+            terminalreporter.write_line("")
+            terminalreporter.write(self.run.text)
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="session")
+async def conformance_judge(pytestconfig: pytest.Config) -> AsyncIterator[Judge]:
+    """The judge of this process; closes every lease and worker at the end."""
+    run = pytestconfig.stash[_RUN]
+    bench = make_bench(run)
+    run.bench = bench
+    try:
+        yield Judge(bench)
+    finally:
+        bench.ledger.record = lambda event, fields: run.pending.append({"event": event, **fields})
+        await bench.close()
+        run.pending.extend(late_observation(violation) for violation in bench.new_violations())
+
+
+class Suite(pytest.Module):
+    """A module of checks."""
+
+    def _getobj(self) -> Any:
+        return importlib.import_module(f"{suites.__name__}.{self.path.stem}")
+
+    def collect(self) -> list[pytest.Item | pytest.Collector]:
+        """One item a check, named with the requirement so that `-k LEASE-028` finds it."""
+        run = self.config.stash[_RUN]
+        checks = run.plan.checks if run.plan is not None else load_checks()
+        items: list[pytest.Item | pytest.Collector] = []
+        for check in checks:
+            if check.area == self.path.stem:
+                name = f"{check.name}[{check.requirement}]"
+                items.extend(self.ihook.pytest_pycollect_makeitem(collector=self, name=name, obj=check) or ())
+        return items
+
+
+def check_of(item: pytest.Item) -> Check:
+    """The check behind an item."""
+    return cast("Check", cast("pytest.Function", item).obj.conformance_check)
+
+
+def _judging(check: Check) -> Callable[..., Coroutine[Any, Any, None]]:
+    async def judged(request: pytest.FixtureRequest, conformance_judge: Judge) -> None:
+        result = await conformance_judge.judge(check)
+        cast("pytest.Item", request.node).stash[_RESULT] = result
+        if result.state in _PASSED_OVER:
+            pytest.skip(f"{result.state}: {result.reason}")
+        if result.state not in _GOOD:
+            raise CheckFailed(finding_text(result))
+
+    judged.__doc__ = check.rule
+    judged.__dict__["pytestmark"] = [pytest.mark.asyncio(loop_scope="session")]
+    judged.__dict__["conformance_check"] = check
+    return judged
+
+
+def finding_text(result: Result) -> str:
+    """What pytest shows of a check that did not pass."""
+    rows = [
+        ("rule", result.check.rule),
+        ("sent", result.sent),
+        ("expected", result.expected),
+        ("observed", result.observed),
+        ("blame", str(result.blame) if result.blame is not None else ""),
+        ("next", result.advice),
+        ("more", f"provider-conformance explain {result.check.requirement}"),
+    ]
+    title = f"{result.check.requirement} {result.state}: {result.reason}"
+    return "\n".join([title, *(f"  {label:<9}{text}" for label, text in rows if text)])
+
+
+def make_bench(run: Run) -> Bench:
+    """The bench of this process."""
+    if run.plan is None:
+        raise UsageFault("There is no provider to judge.")
+    name = f"transcript-{run.shard}.jsonl" if run.shard else "transcript.jsonl"
+    run.settings.report_dir.mkdir(parents=True, exist_ok=True)
+    first = run.shard * FRAMES_PER_PROCESS
+    run.transcript = Transcript(run.settings.report_dir / name, first=first, redact=run.redact)
+    bench = bench_for(run.plan, run.transcript, run.work, current_environment())
+    bench.ledger.prefix = f"P{run.shard}-L" if run.shard else "L"
+    return bench
+
+
+def _filters(config: pytest.Config) -> tuple[str, ...]:
+    found: list[str] = []
+    for option, name in (("keyword", "-k"), ("markexpr", "-m"), ("deselect", "--deselect"), ("lf", "--lf")):
+        value = config.getoption(option, None)
+        if value:
+            found.append(f"{name} {value}" if isinstance(value, str) else name)
+    if config.args:
+        found.append(f"paths: {' '.join(config.args)}")
+    return tuple(found)
+
+
+def _open_report(run: Run) -> None:
+    folder = run.settings.report_dir
+    folder.mkdir(parents=True, exist_ok=True)
+    for pattern in ("events.jsonl", "transcript*.jsonl", "certification.json", "badge*.svg", "badge*.json"):
+        for stale in folder.glob(pattern):
+            stale.unlink()
+    plan = run.plan
+    if plan is None:
+        return
+    run.writer = EventWriter(folder / "events.jsonl")
+    run.writer.write("header", **_plain_fields(run, header(plan)))
+    run.writer.write("declared", **_plain_fields(run, declared(plan.subject)))
+
+
+def _close_report(run: Run) -> None:
+    if run.writer is None:
+        return
+    run.writer.close()
+    _merge_transcripts(run.settings.report_dir)
+    report = tally(read_events(run.writer.path))
+    write_report(report, run.settings.report_dir)
+    reporter: Any = run.config.pluginmanager.getplugin("terminalreporter")
+    color = bool(reporter is not None and reporter.hasmarkup)
+    run.text = summary(report, shutil.get_terminal_size((100, 24)).columns, color=color, folder=_short(run))
+    run.exit_code = report.exit_code
+    run.writer = None
+
+
+def _merge_transcripts(folder: Path) -> None:
+    shards = sorted(folder.glob("transcript-*.jsonl"), key=lambda path: int(path.stem.partition("-")[2]))
+    if not shards:
+        return
+    with (folder / "transcript.jsonl").open("wb") as whole:
+        for shard in shards:
+            with shard.open("rb") as part:
+                shutil.copyfileobj(part, whole)
+            shard.unlink()
+
+
+def _short(run: Run) -> str:
+    with contextlib.suppress(ValueError):
+        return str(run.settings.report_dir.relative_to(run.config.invocation_params.dir))
+    return str(run.settings.report_dir)
+
+
+def _advertised_once(run: Run) -> list[dict[str, Any]]:
+    if run.advertised or run.bench is None or run.plan is None:
+        return []
+    for worker in run.bench.launch.started:
+        if worker.initialized:
+            run.advertised = True
+            return [{"event": "advertised", **advertised(run.plan.subject, worker.methods)}]
+    return []
+
+
+def _write(run: Run, events: Iterable[dict[str, Any]]) -> None:
+    for event in events:
+        kind = event["event"]
+        if kind == "advertised" and run.advertised_written:
+            continue
+        run.advertised_written = run.advertised_written or kind == "advertised"
+        if run.writer is not None:
+            run.writer.write(kind, **{key: value for key, value in event.items() if key != "event"})
+
+
+def _plain(run: Run, events: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return cast("list[dict[str, Any]]", json.loads(run.redact(json.dumps(list(events)))))
+
+
+def _plain_fields(run: Run, fields: dict[str, Any]) -> dict[str, Any]:
+    return cast("dict[str, Any]", json.loads(run.redact(json.dumps(fields))))

@@ -1,0 +1,223 @@
+"""What the user asked for: command-line options over `conformance.toml`, every value checked at once."""
+
+import json
+import os
+import secrets as randomness
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from conformance.contract import revisions
+from conformance.errors import UsageFault
+from conformance.model import Json, JsonObject
+from conformance.nearest import nearest
+
+FILE_NAME = "conformance.toml"
+DEFAULT_REVISION = "2026.824"
+DEFAULT_REPORT = "conformance-report"
+
+_TABLES: Mapping[str, frozenset[str] | None] = {
+    "provider": frozenset({"driver", "manifest", "pass-env", "node"}),
+    "config": None,
+    "secrets": None,
+    "run": frozenset({"revision", "profiles", "report-dir", "seed"}),
+    "limits": None,
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """The command line as it was typed; None where an option was not given."""
+
+    source: str
+    manifest: str | None = None
+    driver: str | None = None
+    config: str | None = None
+    node: str | None = None
+    revision: str | None = None
+    profiles: Sequence[str] = ()
+    report_dir: str | None = None
+    seed: int | None = None
+    limits: Sequence[str] = ()
+    file: str | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything a run needs to know before it looks at the provider.
+
+    `secrets` maps config properties to values; they never reach an output. `config` holds no secret.
+    """
+
+    source: str
+    manifest: Path | None
+    driver: str | None
+    config: JsonObject
+    secrets: Mapping[str, str] = field(repr=False)
+    pass_env: tuple[str, ...]
+    node: str | None
+    revision: str
+    profiles: tuple[str, ...]
+    report_dir: Path
+    seed: int
+    limits: Mapping[str, float]
+
+
+def read_settings(options: Options, environment: Mapping[str, str], directory: Path) -> Settings:
+    """Combine options, file and environment. Raises `UsageFault` with the legal values."""
+    path = _file_of(options, directory)
+    tables = _read_file(path) if path is not None else {}
+    base = path.parent if path is not None else directory
+    provider, run = _table(tables, "provider"), _table(tables, "run")
+    config = _config(options, tables, directory)
+    secrets = _secrets(_table(tables, "secrets"), environment)
+    manifest = options.manifest if options.manifest is not None else _text(provider, "manifest")
+    report = options.report_dir if options.report_dir is not None else _text(run, "report-dir")
+    return Settings(
+        source=options.source,
+        manifest=None if manifest is None else (directory if options.manifest is not None else base) / manifest,
+        driver=options.driver if options.driver is not None else _text(provider, "driver"),
+        config=config,
+        secrets=secrets,
+        pass_env=tuple(_texts(provider, "pass-env")),
+        node=options.node if options.node is not None else _text(provider, "node"),
+        revision=_revision(options.revision if options.revision is not None else _text(run, "revision")),
+        profiles=tuple(options.profiles or _texts(run, "profiles")),
+        report_dir=directory / (report if report is not None else DEFAULT_REPORT),
+        seed=_seed(options.seed, run),
+        limits={**_limits(_table(tables, "limits")), **dict(_limit(text) for text in options.limits)},
+    )
+
+
+def _file_of(options: Options, directory: Path) -> Path | None:
+    if options.file is not None:
+        path = directory / options.file
+        if not path.is_file():
+            raise UsageFault(f"--conformance-file {options.file}: there is no such file.")
+        return path
+    if options.source == "reference" or options.source.startswith("mutant:"):
+        return None
+    source = directory / Path(options.source).expanduser()
+    path = (source if source.is_dir() else directory) / FILE_NAME
+    return path if path.is_file() else None
+
+
+def _read_file(path: Path) -> Mapping[str, Any]:
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        raise UsageFault(
+            f"{path} cannot be read: {error}.", "Correct it, or name another with --conformance-file."
+        ) from error
+    for name, table in tables.items():
+        _known(name, _TABLES, f"{path}: the table")
+        keys = _TABLES[name]
+        if not isinstance(table, dict):
+            raise UsageFault(f"{path}: {name} must be a table, written as [{name}].")
+        for key in cast("dict[str, Any]", table) if keys is not None else ():
+            _known(key, keys or (), f"{path}: the key {name}.")
+    return tables
+
+
+def _known(word: str, known: Mapping[str, Any] | frozenset[str] | tuple[()], what: str) -> None:
+    if word in known:
+        return
+    hint = nearest(word, known)
+    guess = f"Did you mean {hint!r}?" if hint else f"Known: {', '.join(sorted(known))}."
+    joint = "" if what.endswith(".") else " "
+    raise UsageFault(f"{what}{joint}{word} is unknown.", guess)
+
+
+def _table(tables: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", tables.get(name, {}))
+
+
+def _text(table: Mapping[str, Any], key: str) -> str | None:
+    value = table.get(key)
+    if value is not None and not isinstance(value, str):
+        raise UsageFault(f"{FILE_NAME}: {key} must be a string, not {value!r}.")
+    return value
+
+
+def _texts(table: Mapping[str, Any], key: str) -> list[str]:
+    value: Any = table.get(key, [])
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in cast("list[Any]", value)):
+        raise UsageFault(f"{FILE_NAME}: {key} must be a list of strings, not {value!r}.")
+    return cast("list[str]", value)
+
+
+def _config(options: Options, tables: Mapping[str, Any], directory: Path) -> JsonObject:
+    config: dict[str, Json] = dict(_table(tables, "config"))
+    if options.config is None:
+        return config
+    text = options.config
+    if not text.lstrip().startswith("{"):
+        path = directory / text
+        if not path.is_file():
+            raise UsageFault(
+                f"--provider-config {text}: there is no such file.", "Give a JSON file, or the object itself: '{…}'."
+            )
+        text = path.read_text(encoding="utf-8")
+    try:
+        given: Any = json.loads(text)
+    except ValueError as error:
+        raise UsageFault(f"--provider-config is not JSON: {error}.") from error
+    if not isinstance(given, dict):
+        raise UsageFault("--provider-config must be a JSON object.")
+    return {**config, **cast("dict[str, Json]", given)}
+
+
+def _secrets(table: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, str]:
+    values: dict[str, str] = {}
+    for name, variable in table.items():
+        if not isinstance(variable, str):
+            raise UsageFault(f"{FILE_NAME}: secrets.{name} must name an environment variable.")
+        value = environment.get(variable, "")
+        if not value:
+            raise UsageFault(
+                f"{FILE_NAME}: secrets.{name} names the environment variable {variable}, which is not set.",
+                "Set it; secrets are never read from a file.",
+            )
+        values[name] = value
+    return values
+
+
+def _revision(asked: str | None) -> str:
+    if asked is None:
+        return DEFAULT_REVISION
+    if asked not in revisions():
+        hint = nearest(asked, revisions())
+        guess = f" Did you mean {hint}?" if hint else ""
+        raise UsageFault(f"There is no contract revision {asked!r}.{guess}", f"Known: {', '.join(revisions())}.")
+    return asked
+
+
+def _seed(asked: int | None, run: Mapping[str, Any]) -> int:
+    value: Any = asked if asked is not None else run.get("seed")
+    if value is None:
+        return randomness.randbelow(1 << 32)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise UsageFault(f"{FILE_NAME}: run.seed must be an integer, not {value!r}.")
+    return value
+
+
+def _limits(table: Mapping[str, Any]) -> dict[str, float]:
+    for name, value in table.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise UsageFault(f"{FILE_NAME}: limits.{name} must be a number, not {value!r}.")
+    return {name: float(value) for name, value in table.items()}
+
+
+def _limit(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    try:
+        return name.strip(), float(value)
+    except ValueError as error:
+        raise UsageFault(f"--limit {text!r} is not NAME=NUMBER.", "Example: --limit initialize=30.") from error
+
+
+def current_environment() -> dict[str, str]:
+    """The kit's own environment, read at the edge and passed on."""
+    return dict(os.environ)

@@ -1,0 +1,156 @@
+"""Verbs for the first breath of a check: they bring about a situation and assert nothing.
+
+When a step fails, the check behind it is blocked by the rule that the step stands on; that rule has checks of its own.
+"""
+
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.errors import ProviderFault
+from conformance.evidence import Blocked, Trace, cut, show
+from conformance.host.params import Lease
+from conformance.model import FrameNumber, MethodName, RequirementId
+from conformance.provider import Answer, Provider, evidence_of
+
+EXECUTE = MethodName("environmentExecute")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended, in the shape that the contract demands. Evidence for a check."""
+
+    answer: Answer = field(repr=False)
+    exit_code: int | None
+    timed_out: bool
+    stdout: str
+    stderr: str
+    signal: str | None
+
+    @property
+    def trace(self) -> Trace:
+        """The check that ran it."""
+        return self.answer.trace
+
+    @property
+    def frames(self) -> tuple[FrameNumber, ...]:
+        """Request and answer."""
+        return self.answer.frames
+
+    @property
+    def sent(self) -> str:
+        """The command in short."""
+        params = self.answer.params
+        return f"environmentExecute {cut(show([params.get('command'), params.get('args')]), 300)}"
+
+    @property
+    def seconds(self) -> float:
+        """From request to answer."""
+        return self.answer.seconds
+
+    @property
+    def came(self) -> str:
+        """The ending in short."""
+        ending = f"exitCode {self.exit_code}, timedOut {self.timed_out}"
+        return f"{ending}, stdout {cut(show(self.stdout), 200)}, stderr {cut(show(self.stderr), 200)}"
+
+
+async def acquire_lease(provider: Provider, *, reuse: bool = False) -> Lease:
+    """A lease whose workspace is not realized yet."""
+    config = provider.reuse_config if reuse else provider.config
+    answer = await _standing_on("LEASE-001", provider.acquire(config))
+    lease = provider.leased(answer)
+    if lease is None or lease.id is None:
+        raise Blocked(RequirementId("LEASE-001"), f"acquire gave no lease: {answer.came}", answer.frames)
+    return lease
+
+
+async def realized_lease(provider: Provider, *, reuse: bool = False) -> Lease:
+    """A lease that is ready for commands."""
+    lease = await acquire_lease(provider, reuse=reuse)
+    await realize_workspace(provider, lease)
+    return lease
+
+
+async def realize_workspace(provider: Provider, lease: Lease) -> None:
+    """Make the workspace directory of a lease."""
+    await _standing_on("WS-001", provider.realize(lease))
+
+
+async def release_lease(provider: Provider, lease: Lease) -> None:
+    """End a single-use lease, or suspend a reusable one."""
+    await _standing_on("LEASE-014", provider.release(lease))
+
+
+async def destroy_lease(provider: Provider, lease: Lease) -> None:
+    """Remove a lease for good."""
+    await _standing_on("LEASE-020", provider.destroy(lease))
+
+
+async def resume_lease(provider: Provider, lease: Lease) -> Lease:
+    """Bring a released reusable lease back."""
+    answer = await _standing_on("LEASE-024", provider.resume(lease))
+    resumed = provider.leased(answer)
+    if resumed is None or resumed.id is None:
+        raise Blocked(RequirementId("LEASE-024"), f"resume gave no lease: {answer.came}", answer.frames)
+    return resumed
+
+
+async def run_script(provider: Provider, lease: Lease, script: str, **options: Any) -> Outcome:
+    """Run a shell script in a lease; `options` are those of `Provider.execute`. Whether it succeeded is not looked at."""
+    return outcome_of(await provider.execute(lease, lease.shell, ["-c", script], **options))
+
+
+async def run_program(provider: Provider, lease: Lease, command: str, *args: str, **options: Any) -> Outcome:
+    """Run a program with arguments; `options` are those of `Provider.execute`."""
+    return outcome_of(await provider.execute(lease, command, list(args), **options))
+
+
+async def write_file(provider: Provider, lease: Lease, path: str, text: str) -> None:
+    """Put a text file into the sandbox, by a command that reads stdin."""
+    outcome = await run_script(provider, lease, f"cat > {quote(path)}", stdin=text)
+    if outcome.exit_code != 0:
+        raise Blocked(RequirementId("EXEC-013"), f"a file could not be written: {outcome.came}", outcome.frames)
+
+
+async def run_to_success(provider: Provider, lease: Lease, script: str, **options: Any) -> Outcome:
+    """Run a script that has to work for the check to make sense."""
+    outcome = await run_script(provider, lease, script, **options)
+    if outcome.exit_code != 0 or outcome.timed_out:
+        raise Blocked(RequirementId("EXEC-002"), f"a plain command did not succeed: {outcome.came}", outcome.frames)
+    return outcome
+
+
+def outcome_of(answer: Answer) -> Outcome:
+    """The outcome in an answer; blocked by EXEC-001 when the answer has not its shape."""
+    problems = execute_problems(answer)
+    if problems:
+        raise Blocked(RequirementId("EXEC-001"), f"the result of a command is malformed: {problems[0]}", answer.frames)
+    result: Mapping[str, Any] = answer.fields
+    return Outcome(
+        answer=answer,
+        exit_code=result.get("exitCode"),
+        timed_out=bool(result.get("timedOut")),
+        stdout=result["stdout"],
+        stderr=result["stderr"],
+        signal=result.get("signal"),
+    )
+
+
+def execute_problems(answer: Answer) -> list[str]:
+    """What is wrong with the shape of an execute result, in sentences."""
+    contract = answer.worker.launch.contract
+    found = contract.result_problems(EXECUTE, answer.result)
+    return [f"{problem.path}: {problem.message}" for problem in found if problem.severity == "error"]
+
+
+def quote(text: str) -> str:
+    """A word for a POSIX shell, quoted as the host quotes."""
+    return "'" + text.replace("'", "'\"'\"'") + "'"
+
+
+async def _standing_on(requirement: str, call: Awaitable[Answer]) -> Answer:
+    try:
+        return await call
+    except ProviderFault as fault:
+        raise Blocked(RequirementId(requirement), fault.sentence(), evidence_of(fault).frames) from fault

@@ -1,0 +1,138 @@
+"""The provider under test as far as its package tells: manifest, driver, declaration."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+from uuid import NAMESPACE_OID, uuid5
+
+from conformance.capabilities import Declared, declared_capabilities
+from conformance.contract import Contract, Problem
+from conformance.errors import UsageFault
+from conformance.host.package import Package
+from conformance.model import Json, JsonObject, RequirementId
+
+SANDBOX_PROVIDER = "sandbox_provider"
+"""The only driver kind that the host uses as a sandbox provider."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A found package, one of its drivers, and every rule that its manifest breaks.
+
+    `config` is the environment config that the author wants to be tested with, secrets filled in; `stored_config` holds
+    the ids of those secrets instead, as a host saves them; `secret_ids` maps the ids to the values.
+    """
+
+    package: Package
+    contract: Contract
+    driver: JsonObject
+    problems: tuple[Problem, ...]
+    rejected: bool
+    config: JsonObject = field(repr=False)
+    stored_config: JsonObject
+    secret_ids: Mapping[str, str] = field(repr=False)
+
+    @property
+    def manifest_object(self) -> JsonObject:
+        """The manifest, or an empty object when it is none."""
+        return _object(self.package.manifest)
+
+    @property
+    def driver_key(self) -> str:
+        """The driver's key; empty when the manifest has none."""
+        key = self.driver.get("driverKey")
+        return key if isinstance(key, str) else ""
+
+    @property
+    def plugin_id(self) -> str:
+        """The manifest id; empty when it has none."""
+        value = self.manifest_object.get("id")
+        return value if isinstance(value, str) else ""
+
+    @property
+    def declared(self) -> Declared:
+        """The declaration of every capability, legacy flag folded in."""
+        return declared_capabilities(self.contract, self.driver)
+
+    def flag(self, name: str) -> bool:
+        """Whether a boolean flag of the driver is true."""
+        return self.driver.get(name) is True
+
+    @property
+    def flags(self) -> dict[str, bool]:
+        """Every boolean flag the driver sets outside `sandboxCapabilities`."""
+        return {key: value for key, value in self.driver.items() if isinstance(value, bool)}
+
+    @property
+    def properties(self) -> Mapping[str, JsonObject]:
+        """Properties of `configSchema` that are objects."""
+        schema = _object(self.driver.get("configSchema"))
+        return {
+            name: cast("JsonObject", rule)
+            for name, rule in _object(schema.get("properties")).items()
+            if isinstance(rule, Mapping)
+        }
+
+    @property
+    def typed_properties(self) -> Mapping[str, JsonObject]:
+        """Properties with a single `type`."""
+        return {name: rule for name, rule in self.properties.items() if isinstance(rule.get("type"), str)}
+
+    @property
+    def secret_fields(self) -> tuple[str, ...]:
+        """Top-level properties that hold secrets."""
+        return tuple(
+            name
+            for name, rule in self.properties.items()
+            if rule.get("format") == "secret-ref" and rule.get("type") == "string"
+        )
+
+    @property
+    def blocking(self) -> tuple[RequirementId, str] | None:
+        """The first broken rule that keeps a host from starting the worker, with its sentence."""
+        for fault in self.package.faults:
+            return fault.requirement, fault.sentence()
+        for problem in self.problems:
+            if problem.severity == "error" and problem.requirement is not None:
+                return problem.requirement, f"{problem.path}: {problem.message}"
+        if self.rejected:
+            first = next(problem for problem in self.problems if problem.severity == "error")
+            return RequirementId("MAN-001"), f"{first.path}: {first.message}"
+        return None
+
+
+def make_subject(
+    package: Package, contract: Contract, driver_key: str | None, config: JsonObject, secrets: Mapping[str, str]
+) -> Subject:
+    """Pick the driver and judge the manifest. Raises `UsageFault` when `driver_key` names no sandbox driver."""
+    drivers = [driver for driver in _list(_object(package.manifest).get("environmentDrivers")) if _is_sandbox(driver)]
+    if driver_key is not None:
+        drivers = [driver for driver in drivers if driver.get("driverKey") == driver_key]
+        if not drivers:
+            raise UsageFault(
+                f"The manifest has no sandbox_provider driver {driver_key!r}.", "Leave --provider-driver out to see it."
+            )
+    ids = {name: str(uuid5(NAMESPACE_OID, name)) for name in secrets}
+    return Subject(
+        package=package,
+        contract=contract,
+        driver=drivers[0] if drivers else {},
+        problems=contract.manifest_problems(package.manifest) if package.fault("MAN-001") is None else (),
+        rejected=package.fault("MAN-001") is None and contract.manifest_rejected(package.manifest),
+        config={**config, **secrets},
+        stored_config={**config, **ids},
+        secret_ids={ids[name]: value for name, value in secrets.items()},
+    )
+
+
+def _is_sandbox(driver: JsonObject) -> bool:
+    return driver.get("kind") == SANDBOX_PROVIDER
+
+
+def _object(value: Json) -> JsonObject:
+    return cast("JsonObject", value) if isinstance(value, Mapping) else {}
+
+
+def _list(value: Json) -> list[JsonObject]:
+    items: list[Any] = list(cast("Any", value)) if isinstance(value, list) else []
+    return [cast("JsonObject", item) for item in items if isinstance(item, Mapping)]
