@@ -3,23 +3,22 @@
 pytest loads this module in every project that has the kit installed, so it imports only what is here anyway.
 """
 
-from typing import TYPE_CHECKING
+import warnings
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
 _EXAMPLES = """\
-Certify a sandbox provider. Examples:
-  pytest --provider reference
-  pytest --provider ./my-plugin
-  pytest --provider ./my-plugin-1.2.0.tgz --provider-config '{"image": "base"}'
-  pytest --provider 'cmd:python -m my_worker' --provider-manifest manifest.json
-  pytest --provider ./my-plugin -k LEASE-028
-Secrets and settings that stay the same belong into conformance.toml beside the package.
-"""
+sandbox provider conformance
+  Nothing of this does anything until --provider is given. Examples:
+    pytest --provider reference
+    pytest --provider ./my-plugin
+    pytest --provider ./my-plugin-1.2.0.tgz --provider-config '{"image": "base"}'
+    pytest --provider 'cmd:python -m my_worker' --provider-manifest manifest.json
+    pytest --provider ./my-plugin -k LEASE-028
+  Secrets and settings that stay the same belong into conformance.toml beside the package"""
 
 
-def pytest_addoption(parser: "pytest.Parser") -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
     """Put the kit's options into a group of their own."""
     group = parser.getgroup("sandbox provider conformance", _EXAMPLES)
     add = group.addoption
@@ -33,12 +32,12 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
     add("--provider-config", metavar="JSON", help="Environment config: a JSON object, or a file that holds one.")
     add("--conformance-file", metavar="FILE", help="Settings file (default: conformance.toml beside the package).")
     add("--contract", metavar="REVISION", help="Contract revision to judge by (default: 2026.824).")
-    add("--profile", metavar="NAME", action="append", default=[], help="Certify only this profile; may be repeated.")
+    add("--provider-profile", metavar="NAME", action="append", default=[], help="Certify only this profile; may be repeated.")
     add("--report-dir", metavar="DIR", help="Where the report goes (default: conformance-report).")
-    add("--node", metavar="PROGRAM", help="Node to use (default: the one on PATH, else the one of the extra [node]).")
+    add("--provider-node", metavar="PROGRAM", help="Node to use (default: the one on PATH, else the one of the extra [node]).")
     add("--conformance-seed", metavar="N", type=int, help="Seed of everything random, to repeat a run.")
     add(
-        "--limit",
+        "--provider-limit",
         metavar="NAME=NUMBER",
         action="append",
         default=[],
@@ -46,17 +45,13 @@ def pytest_addoption(parser: "pytest.Parser") -> None:
     )
 
 
-def pytest_load_initial_conftests(early_config: "pytest.Config") -> None:
-    """Keep pytest-asyncio from warning about a setting that this run pins itself."""
-    if getattr(early_config.known_args_namespace, "provider", None) is not None:
-        import warnings  # noqa: PLC0415 - an unrelated pytest run must not pay for it
-
-        warnings.filterwarnings("ignore", message=".*asyncio_default_fixture_loop_scope")
-
-
-def pytest_configure(config: "pytest.Config") -> None:
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
     """Bring in the rest when there is a provider to certify."""
-    if config.getoption("provider") is not None:
-        from conformance import session  # noqa: PLC0415 - an unrelated pytest run must not pay for it
+    if config.getoption("provider") is None:
+        return
+    from conformance import session  # noqa: PLC0415 - an unrelated pytest run must not pay for it
 
-        session.install(config)
+    # The kit names the loop of its one async fixture itself, so pytest-asyncio's advice about a default is noise.
+    warnings.filterwarnings("ignore", message=r"[\s\S]*asyncio_default_fixture_loop_scope")
+    session.install(config)

@@ -99,12 +99,12 @@ def install(config: pytest.Config) -> None:
         manifest=option("provider_manifest"),
         driver=option("provider_driver"),
         config=option("provider_config"),
-        node=option("node"),
+        node=option("provider_node"),
         revision=option("contract"),
-        profiles=tuple(option("profile")),
+        profiles=tuple(option("provider_profile")),
         report_dir=option("report_dir"),
         seed=option("conformance_seed"),
-        limits=tuple(option("limit")),
+        limits=tuple(option("provider_limit")),
         file=option("conformance_file"),
     )
     try:

@@ -215,7 +215,7 @@ def _limit(text: str) -> tuple[str, float]:
     try:
         return name.strip(), float(value)
     except ValueError as error:
-        raise UsageFault(f"--limit {text!r} is not NAME=NUMBER.", "Example: --limit initialize=30.") from error
+        raise UsageFault(f"--provider-limit {text!r} is not NAME=NUMBER.", "Example: --provider-limit initialize=30.") from error
 
 
 def current_environment() -> dict[str, str]:

@@ -26,7 +26,7 @@ class Node:
 def find_node(chosen: str | None = None) -> Node:
     """The Node to use: `chosen` if given, else PATH, else the wheel. Raises `EnvironmentFault` when there is none."""
     if chosen is not None:
-        return _inspect(Path(chosen), "--node", _npm_on_path())
+        return _inspect(Path(chosen), "--provider-node", _npm_on_path())
     on_path = shutil.which("node")
     if on_path is not None:
         return _inspect(Path(on_path), "PATH", _npm_on_path())
@@ -54,7 +54,7 @@ def _inspect(program: Path, source: str, npm: tuple[str, ...] | None) -> Node:
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise EnvironmentFault(
-            f"Node at {program} ({source}) does not run: {error}.", "Check the path, or take another Node with --node."
+            f"Node at {program} ({source}) does not run: {error}.", "Check the path, or take another Node with --provider-node."
         ) from error
     return Node(program, answer.stdout.strip().removeprefix("v"), source, npm)
 
