@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from conformance.contract import Contract
 from conformance.errors import KitError
-from conformance.model import CapabilityKey, Json, JsonObject, Situation
+from conformance.model import CapabilityKey, Json, JsonObject, Situation, items_of, object_of
 
 Declared: TypeAlias = Mapping[CapabilityKey, bool | None]
 """Per capability: true, false, or None where the key is omitted."""
@@ -39,8 +39,7 @@ def declared_capabilities(contract: Contract, driver: JsonObject) -> Declared:
 
     A value that is no boolean counts as false: a manifest that holds one is rejected anyway.
     """
-    nested: Any = driver.get("sandboxCapabilities")
-    named: Mapping[str, Any] = cast("Mapping[str, Any]", nested) if isinstance(nested, Mapping) else {}
+    named = object_of(driver.get("sandboxCapabilities"))
     folded: dict[CapabilityKey, bool | None] = {}
     for key, rule in contract.capabilities.items():
         if key in named:
@@ -54,9 +53,7 @@ def declared_capabilities(contract: Contract, driver: JsonObject) -> Declared:
 
 def unknown_capability_keys(contract: Contract, driver: JsonObject) -> tuple[str, ...]:
     """Keys of `sandboxCapabilities` that this revision refuses; one of them rejects the whole manifest."""
-    nested: Any = driver.get("sandboxCapabilities")
-    named = cast("Mapping[str, Any]", nested) if isinstance(nested, Mapping) else {}
-    return tuple(key for key in named if key not in contract.capabilities)
+    return tuple(key for key in object_of(driver.get("sandboxCapabilities")) if key not in contract.capabilities)
 
 
 def verified_methods(supported: Json) -> frozenset[str]:
@@ -74,13 +71,10 @@ def identify(installed: Mapping[str, Json], plugin_id: str | None, driver_key: s
     """
     if not plugin_id or not driver_key:
         return None
-    manifest: Any = installed.get(plugin_id)
-    drivers: Any = manifest.get("environmentDrivers") if isinstance(manifest, Mapping) else None  # type: ignore[union-attr]
-    for driver in cast("list[Any]", drivers) if isinstance(drivers, list) else []:
-        if isinstance(driver, Mapping):
-            found = cast("JsonObject", driver)
-            if found.get("driverKey") == driver_key and found.get("kind") == "sandbox_provider":
-                return found
+    for driver in items_of(object_of(installed.get(plugin_id)).get("environmentDrivers")):
+        found = object_of(driver)
+        if found.get("driverKey") == driver_key and found.get("kind") == "sandbox_provider":
+            return found
     return None
 
 

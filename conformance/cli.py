@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from conformance.catalogue import Row, catalogue
 from conformance.contract import load_contract, revisions
@@ -24,6 +25,7 @@ from conformance.reports.write import write_report
 from conformance.settings import DEFAULT_REVISION
 
 Command = Callable[[argparse.Namespace], int]
+Commands: TypeAlias = Any  # argparse has no public name for what `add_subparsers` returns
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add(
-    commands: "argparse._SubParsersAction[argparse.ArgumentParser]",
+    commands: Commands,
     name: str,
     command: Command,
     help_text: str,
@@ -81,7 +83,7 @@ def _add(
     return parser
 
 
-def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_run(commands: Commands) -> None:
     parser = _add(
         commands,
         "run",
@@ -90,11 +92,13 @@ def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         "provider-conformance run reference",
         "provider-conformance run ./my-plugin -k LEASE --report-dir out",
     )
-    parser.add_argument("source", help="a plugin package directory, a .tgz, npm:NAME@VERSION, 'cmd:COMMAND', or reference")
+    parser.add_argument(
+        "source", help="a plugin package directory, a .tgz, npm:NAME@VERSION, 'cmd:COMMAND', or reference"
+    )
     parser.add_argument("rest", nargs=argparse.REMAINDER, help="options of pytest and of the kit (see pytest --help)")
 
 
-def _add_list(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_list(commands: Commands) -> None:
     parser = _add(
         commands,
         "list",
@@ -112,7 +116,7 @@ def _add_list(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     what.add_argument("--limits", action="store_true", help="list the limits that --provider-limit can change instead")
 
 
-def _add_explain(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_explain(commands: Commands) -> None:
     parser = _add(
         commands,
         "explain",
@@ -124,7 +128,7 @@ def _add_explain(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument("id", help="id of a rule, such as LEASE-028")
 
 
-def _add_report(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+def _add_report(commands: Commands) -> None:
     parser = _add(
         commands,
         "report",
@@ -166,7 +170,7 @@ def _list(options: argparse.Namespace) -> int:
     rows = [row for row in catalogue(contract) if options.area in {None, row.area}]
     if not rows:
         known = sorted({row.area for row in catalogue(contract)})
-        hint = nearest(options.area, known)
+        hint = nearest(str(options.area), known)
         guess = f" Did you mean {hint!r}?" if hint else ""
         raise UsageFault(f"There is no area {options.area!r}.{guess}", f"Known: {', '.join(known)}.")
     if options.json:
@@ -219,7 +223,9 @@ def _paragraph(label: str, text: str | None, width: int) -> list[str]:
     if not text:
         return []
     head = f"{label:<16}"
-    return textwrap.wrap(" ".join(text.split()), max(40, min(width, 110)), initial_indent=head, subsequent_indent=" " * 16)
+    return textwrap.wrap(
+        " ".join(text.split()), max(40, min(width, 110)), initial_indent=head, subsequent_indent=" " * 16
+    )
 
 
 def _report(options: argparse.Namespace) -> int:

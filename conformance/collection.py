@@ -5,13 +5,13 @@ import pkgutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from conformance import suites
 from conformance.capabilities import claimed
 from conformance.checks import Check, declaration_of
 from conformance.contract import Contract
 from conformance.errors import KitError, UsageFault
 from conformance.model import CapabilityKey, Cost, Level, RequirementId
 from conformance.nearest import nearest
+from conformance.places import SUITES, folder_of
 from conformance.subject import Subject
 
 _COST_ORDER = {cost: place for place, cost in enumerate(Cost)}
@@ -32,8 +32,8 @@ def load_checks() -> tuple[Check, ...]:
     Raises `KitError` for two checks with the same requirement and name.
     """
     found: list[Check] = []
-    for module_info in pkgutil.iter_modules(suites.__path__):
-        module = importlib.import_module(f"{suites.__name__}.{module_info.name}")
+    for module_info in pkgutil.iter_modules([str(folder_of(SUITES))]):
+        module = importlib.import_module(f"{SUITES}.{module_info.name}")
         for value in vars(module).values():
             declaration = declaration_of(value)
             if declaration is not None and value.__module__ == module.__name__:

@@ -25,7 +25,7 @@ class Decision:
     frames: tuple[FrameNumber, ...]
 
 
-class CheckEnded(Exception):  # noqa: N818 - an outcome, not an error
+class CheckEnded(Exception):
     """A check has its answer before its last line."""
 
 

@@ -17,7 +17,7 @@ REFUSALS = {
 
 
 def expect(evidence: Evidence, holds: bool, *, that: str, observed: object, advice: str = "") -> None:  # noqa: FBT001
-    """Demand that something holds. `that` names what the rule demands; `observed` is what was seen instead or indeed."""
+    """Demand that something holds. `that` names what the rule demands; `observed` is what was seen."""
     evidence.trace.decide(
         holds=holds, expected=that, observed=observed, frames=evidence.frames, sent=evidence.sent, advice=advice
     )

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.bench import Bench
 from conformance.capabilities import claimed, verified_methods
 from conformance.checks import Check
-from conformance.errors import EnvironmentFault, ProviderFault, UsageFault, WorkerGone
+from conformance.errors import EnvironmentFault, ProviderFault, WorkerGone
 from conformance.evidence import Blocked, Finding, Trace, Undecided, cut
 from conformance.model import Blame, CapabilityKey, FrameNumber, Level, RequirementId, State
 from conformance.provider import Launcher, Provider, evidence_of
@@ -103,8 +103,6 @@ class Judge:
         except TimeoutError:
             reason = f"The check did not end within {CHECK_LIMIT_S:g} s, although every wait in it is bounded."
             return _Ending(State.KIT_ERROR, reason, Blame.KIT)
-        except UsageFault:
-            raise
         except Exception as error:  # noqa: BLE001 - whatever a check does wrong is ours, and must be seen as that
             return _Ending(State.KIT_ERROR, f"The check itself failed: {type(error).__name__}: {error}", Blame.KIT)
         if not trace.decisions:

@@ -16,6 +16,10 @@ class Ending(StrEnum):
     UNKNOWN = "unknown"
 
 
+def _unrecorded(_event: str, _fields: dict[str, object]) -> None:
+    """Before a check runs, nobody listens."""
+
+
 @dataclass
 class Entry:
     """One acquire. `lease` is None until it is answered; `ending` is None while it is open."""
@@ -31,7 +35,7 @@ class Ledger:
     """Entries in the order of their acquires. `record` gets every event for the event stream."""
 
     prefix: str = "L"
-    record: Callable[[str, dict[str, object]], None] = lambda event, fields: None
+    record: Callable[[str, dict[str, object]], None] = _unrecorded
     entries: list[Entry] = field(default_factory=list[Entry])
 
     def intend(self, check: str) -> Entry:

@@ -6,9 +6,9 @@ checked to the end. Nothing in this module reads the world.
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import NewType, TypeAlias
+from typing import NewType, TypeAlias, cast
 
-Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 """Any JSON value as it was read from outside: untyped until the contract has checked it."""
 
 JsonObject: TypeAlias = Mapping[str, "Json"]
@@ -50,7 +50,7 @@ class Cost(StrEnum):
 class State(StrEnum):
     """What became of one check. One word each, none overlapping."""
 
-    PASS = "pass"
+    PASS = "pass"  # noqa: S105 - a word, not a password
     FAIL = "fail"
     WARN = "warn"
     UNSUPPORTED = "unsupported"
@@ -60,7 +60,7 @@ class State(StrEnum):
     INCONCLUSIVE = "inconclusive"
     UNSTABLE = "unstable"
     EXPECTED_FAIL = "expected-fail"
-    UNEXPECTED_PASS = "unexpected-pass"
+    UNEXPECTED_PASS = "unexpected-pass"  # noqa: S105 - same
     KIT_ERROR = "kit-error"
     ENV_ERROR = "env-error"
     OVER_BUDGET = "over-budget"
@@ -124,3 +124,13 @@ class ExitCode:
     BUDGET = 22
     ENVIRONMENT = 23
     KIT = 24
+
+
+def object_of(value: object) -> JsonObject:
+    """The value as a JSON object; an empty one when it is anything else."""
+    return cast("JsonObject", value) if isinstance(value, Mapping) else {}
+
+
+def items_of(value: object) -> list[Json]:
+    """The items of a JSON array; none when it is anything else."""
+    return list(cast("list[Json]", value)) if isinstance(value, list | tuple) else []

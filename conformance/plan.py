@@ -1,6 +1,6 @@
 """What a run is going to do, settled before the first check."""
 
-import datetime
+import datetime as dt
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ def make_plan(settings: Settings, work: Path, *, filters: tuple[str, ...] = (), 
     checks = load_checks()
     required = required_ids(contract, checks)
     source = random.Random(settings.seed)  # noqa: S311 - the run's id may be repeated with its seed
-    now = datetime.datetime.now(datetime.UTC)
+    now = dt.datetime.now(dt.UTC)
     return Plan(
         settings=settings,
         subject=subject,

@@ -25,16 +25,26 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     add(
         "--provider",
         metavar="SOURCE",
-        help="What to certify: a plugin package directory, a .tgz, npm:NAME@VERSION, 'cmd:COMMAND', reference, or mutant:NAME.",
+        help="What to certify: a package directory, a .tgz, npm:NAME@VERSION, 'cmd:COMMAND', reference, mutant:NAME.",
     )
     add("--provider-manifest", metavar="FILE", help="Manifest as JSON; needed with cmd:, and only there.")
     add("--provider-driver", metavar="KEY", help="Which driver of the manifest, when it has several sandbox providers.")
     add("--provider-config", metavar="JSON", help="Environment config: a JSON object, or a file that holds one.")
     add("--conformance-file", metavar="FILE", help="Settings file (default: conformance.toml beside the package).")
     add("--contract", metavar="REVISION", help="Contract revision to judge by (default: 2026.824).")
-    add("--provider-profile", metavar="NAME", action="append", default=[], help="Certify only this profile; may be repeated.")
+    add(
+        "--provider-profile",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="Certify only this profile; may be repeated.",
+    )
     add("--report-dir", metavar="DIR", help="Where the report goes (default: conformance-report).")
-    add("--provider-node", metavar="PROGRAM", help="Node to use (default: the one on PATH, else the one of the extra [node]).")
+    add(
+        "--provider-node",
+        metavar="PROGRAM",
+        help="Node to use (default: the one on PATH, else the one of the extra [node]).",
+    )
     add("--conformance-seed", metavar="N", type=int, help="Seed of everything random, to repeat a run.")
     add(
         "--provider-limit",

@@ -3,7 +3,7 @@
 import contextlib
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -245,7 +245,7 @@ class Provider:
         return self._answer(name, params, (reply.sent, reply.received), started, reply.result, None, invocations[0])
 
     @contextlib.asynccontextmanager
-    async def fresh_worker(self, environment: Mapping[str, str] | None = None) -> AsyncIterator["Provider"]:
+    async def fresh_worker(self, environment: Mapping[str, str] | None = None) -> AsyncGenerator["Provider"]:
         """A second worker process of the same provider, stopped by the host's ladder at the end.
 
         It acts for the same tenant, so leases can be handed over. Raises `ProviderFault` when it does not initialize.
@@ -300,7 +300,7 @@ class Launcher:
     @contextlib.asynccontextmanager
     async def worker(
         self, environment: Mapping[str, str] | None = None, tenant: Tenant | None = None
-    ) -> AsyncIterator[Provider]:
+    ) -> AsyncGenerator[Provider]:
         """A worker that is started but not initialized; `environment` is added to the host's."""
         acting_for = Tenant.make(self.random) if tenant is None else tenant
         worker = self.launch.start(acting_for, environment)

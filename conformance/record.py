@@ -7,13 +7,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from conformance import fixtures, reports, suites
 from conformance.capabilities import every_situation, verified_methods
 from conformance.checks import Check
 from conformance.fixtures.mutants import mutants_by_requirement
 from conformance.host.digest import digest_of_json
 from conformance.judge import Result
 from conformance.model import Json
+from conformance.places import FIXTURES, REPORTS, SUITES, folder_of
 from conformance.plan import Plan
 from conformance.subject import Subject
 from conformance.wire.peer import Violation
@@ -37,7 +37,7 @@ def header(plan: Plan) -> dict[str, Any]:
             "name": DISTRIBUTION,
             "version": kit_version(),
             "digest": _digest_of_sources(_package_folders()),
-            "checks_digest": _digest_of_sources([Path(folder) for folder in suites.__path__]),
+            "checks_digest": _digest_of_sources([folder_of(SUITES)]),
         },
         "revision": {"id": contract.revision, "package_version": contract.package_version, "digest": contract.digest},
         "subject": {
@@ -187,8 +187,7 @@ def _purl(name: str | None, version_text: str | None) -> str | None:
 
 
 def _package_folders() -> list[Path]:
-    own = Path(__file__).parent
-    return [own, *(Path(path) for module in (suites, fixtures, reports) for path in module.__path__)]
+    return [Path(__file__).parent, *(folder_of(package) for package in (SUITES, FIXTURES, REPORTS))]
 
 
 def _digest_of_sources(folders: Iterable[Path]) -> str:

@@ -6,7 +6,7 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +14,6 @@ from typing import Any, cast
 import pytest
 import pytest_asyncio
 
-from conformance import suites
 from conformance.bench import Bench
 from conformance.checks import Check
 from conformance.collection import load_checks
@@ -22,6 +21,7 @@ from conformance.errors import ConformanceError, EnvironmentFault, UsageFault
 from conformance.events import EventWriter, read_events
 from conformance.judge import Judge, Result
 from conformance.model import ExitCode, State
+from conformance.places import SUITES, folder_of
 from conformance.plan import Plan, bench_for, make_plan
 from conformance.record import advertised, declared, events_of, header, late_observation
 from conformance.redact import Redactor
@@ -52,7 +52,7 @@ _RESULT = pytest.StashKey[Result]()
 _RUN = pytest.StashKey["Run"]()
 
 
-class CheckFailed(Exception):  # noqa: N818 - a verdict, not an error of ours
+class CheckFailed(Exception):
     """Tells pytest that a check did not pass; the text is what pytest shows."""
 
 
@@ -101,10 +101,10 @@ def install(config: pytest.Config) -> None:
         config=option("provider_config"),
         node=option("provider_node"),
         revision=option("contract"),
-        profiles=tuple(option("provider_profile")),
+        profiles=cast("list[str]", option("provider_profile")),
         report_dir=option("report_dir"),
         seed=option("conformance_seed"),
-        limits=tuple(option("provider_limit")),
+        limits=cast("list[str]", option("provider_limit")),
         file=option("conformance_file"),
     )
     try:
@@ -160,9 +160,9 @@ class Hooks:
         """With no paths given, the checks are what pytest runs. Other plugins then select among them as usual."""
         if session.config.args or self.run.plan is None:
             return
-        folder = Path(next(iter(suites.__path__)))
+        folder = folder_of(SUITES)
         for area in dict.fromkeys(check.area for check in self.run.plan.checks):
-            module = Suite.from_parent(session, path=folder / f"{area}.py", nodeid=f"{area}.py")
+            module: Suite = cast("Any", Suite).from_parent(session, path=folder / f"{area}.py", nodeid=f"{area}.py")
             found = module.ihook.pytest_make_collect_report(collector=module)
             module.ihook.pytest_collectreport(report=found)
             items.extend(found.result)
@@ -171,9 +171,9 @@ class Hooks:
 
     def pytest_pycollect_makemodule(self, module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
         """A suite that was named on the command line is collected as checks too."""
-        if module_path.parent.resolve() != Path(next(iter(suites.__path__))).resolve():
+        if module_path.parent.resolve() != folder_of(SUITES).resolve():
             return None
-        return Suite.from_parent(parent, path=module_path)
+        return cast("Suite", cast("Any", Suite).from_parent(parent, path=module_path))
 
     def pytest_pycollect_makeitem(
         self, collector: pytest.Collector, name: str, obj: object
@@ -181,7 +181,7 @@ class Hooks:
         """One item a check. pytest-asyncio then runs it on the session's loop."""
         if not isinstance(collector, Suite) or not isinstance(obj, Check):
             return None
-        function = pytest.Function.from_parent(collector, name=name, callobj=_judging(obj))
+        function: pytest.Item = cast("Any", pytest.Function).from_parent(collector, name=name, callobj=_judging(obj))
         return [function]
 
     @pytest.hookimpl(wrapper=True)
@@ -243,7 +243,7 @@ class Hooks:
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="session")
-async def conformance_judge(pytestconfig: pytest.Config) -> AsyncIterator[Judge]:
+async def conformance_judge(pytestconfig: pytest.Config) -> AsyncGenerator[Judge]:
     """The judge of this process; closes every lease and worker at the end."""
     run = pytestconfig.stash[_RUN]
     bench = make_bench(run)
@@ -260,7 +260,7 @@ class Suite(pytest.Module):
     """A module of checks."""
 
     def _getobj(self) -> Any:
-        return importlib.import_module(f"{suites.__name__}.{self.path.stem}")
+        return importlib.import_module(f"{SUITES}.{self.path.stem}")
 
     def collect(self) -> list[pytest.Item | pytest.Collector]:
         """One item a check, named with the requirement so that `-k LEASE-028` finds it."""

@@ -68,7 +68,7 @@ class Settings:
 def read_settings(options: Options, environment: Mapping[str, str], directory: Path) -> Settings:
     """Combine options, file and environment. Raises `UsageFault` with the legal values."""
     path = _file_of(options, directory)
-    tables = _read_file(path) if path is not None else {}
+    tables: Mapping[str, Any] = _read_file(path) if path is not None else {}
     base = path.parent if path is not None else directory
     provider, run = _table(tables, "provider"), _table(tables, "run")
     config = _config(options, tables, directory)
@@ -215,7 +215,9 @@ def _limit(text: str) -> tuple[str, float]:
     try:
         return name.strip(), float(value)
     except ValueError as error:
-        raise UsageFault(f"--provider-limit {text!r} is not NAME=NUMBER.", "Example: --provider-limit initialize=30.") from error
+        raise UsageFault(
+            f"--provider-limit {text!r} is not NAME=NUMBER.", "Example: --provider-limit initialize=30."
+        ) from error
 
 
 def current_environment() -> dict[str, str]:

@@ -97,7 +97,7 @@ async def resume_lease(provider: Provider, lease: Lease) -> Lease:
 
 
 async def run_script(provider: Provider, lease: Lease, script: str, **options: Any) -> Outcome:
-    """Run a shell script in a lease; `options` are those of `Provider.execute`. Whether it succeeded is not looked at."""
+    """Run a shell script in a lease, whatever becomes of it; `options` are those of `Provider.execute`."""
     return outcome_of(await provider.execute(lease, lease.shell, ["-c", script], **options))
 
 

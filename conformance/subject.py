@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
 from uuid import NAMESPACE_OID, uuid5
 
 from conformance.capabilities import Declared, declared_capabilities
 from conformance.contract import Contract, Problem
 from conformance.errors import UsageFault
 from conformance.host.package import Package
-from conformance.model import Json, JsonObject, RequirementId
+from conformance.model import JsonObject, RequirementId, items_of, object_of
 
 SANDBOX_PROVIDER = "sandbox_provider"
 """The only driver kind that the host uses as a sandbox provider."""
@@ -35,7 +34,7 @@ class Subject:
     @property
     def manifest_object(self) -> JsonObject:
         """The manifest, or an empty object when it is none."""
-        return _object(self.package.manifest)
+        return object_of(self.package.manifest)
 
     @property
     def driver_key(self) -> str:
@@ -66,10 +65,10 @@ class Subject:
     @property
     def properties(self) -> Mapping[str, JsonObject]:
         """Properties of `configSchema` that are objects."""
-        schema = _object(self.driver.get("configSchema"))
+        schema = object_of(self.driver.get("configSchema"))
         return {
-            name: cast("JsonObject", rule)
-            for name, rule in _object(schema.get("properties")).items()
+            name: object_of(rule)
+            for name, rule in object_of(schema.get("properties")).items()
             if isinstance(rule, Mapping)
         }
 
@@ -105,7 +104,8 @@ def make_subject(
     package: Package, contract: Contract, driver_key: str | None, config: JsonObject, secrets: Mapping[str, str]
 ) -> Subject:
     """Pick the driver and judge the manifest. Raises `UsageFault` when `driver_key` names no sandbox driver."""
-    drivers = [driver for driver in _list(_object(package.manifest).get("environmentDrivers")) if _is_sandbox(driver)]
+    listed = items_of(object_of(package.manifest).get("environmentDrivers"))
+    drivers = [object_of(driver) for driver in listed if _is_sandbox(object_of(driver))]
     if driver_key is not None:
         drivers = [driver for driver in drivers if driver.get("driverKey") == driver_key]
         if not drivers:
@@ -127,12 +127,3 @@ def make_subject(
 
 def _is_sandbox(driver: JsonObject) -> bool:
     return driver.get("kind") == SANDBOX_PROVIDER
-
-
-def _object(value: Json) -> JsonObject:
-    return cast("JsonObject", value) if isinstance(value, Mapping) else {}
-
-
-def _list(value: Json) -> list[JsonObject]:
-    items: list[Any] = list(cast("Any", value)) if isinstance(value, list) else []
-    return [cast("JsonObject", item) for item in items if isinstance(item, Mapping)]

@@ -37,7 +37,7 @@ def digest_of_tree(root: Path) -> str:
     for path in _files_below(root):
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):
-            kind, content = "link", os.fsencode(os.readlink(path))
+            kind, content = "link", os.fsencode(path.readlink())
         elif stat.S_ISREG(mode):
             kind, content = ("program" if mode & stat.S_IXUSR else "file"), path.read_bytes()
         else:

@@ -18,6 +18,7 @@ from conformance.host.node import Node, find_node
 from conformance.host.package import Digests, Package, SourceKind, find_worker, open_directory
 from conformance.model import Json
 from conformance.nearest import nearest
+from conformance.places import FIXTURES, folder_of
 
 NPM_LIMIT_S = 120.0
 """Patience for npm (contract: the host gives its own install as long)."""
@@ -70,9 +71,7 @@ def _mutant(source: str) -> Package:
 
 
 def _python(source: str, kind: SourceKind, manifest: Json, arguments: tuple[str, ...]) -> Package:
-    import conformance.fixtures  # noqa: PLC0415 - only its place on disk is wanted
-
-    root = Path(cast("str", conformance.fixtures.__file__)).parent
+    root = folder_of(FIXTURES)
     faults: list[PackageFault] = []
     worker: Path | None = None
     try:

@@ -54,7 +54,8 @@ def _inspect(program: Path, source: str, npm: tuple[str, ...] | None) -> Node:
         )
     except (OSError, subprocess.SubprocessError) as error:
         raise EnvironmentFault(
-            f"Node at {program} ({source}) does not run: {error}.", "Check the path, or take another Node with --provider-node."
+            f"Node at {program} ({source}) does not run: {error}.",
+            "Check the path, or take another Node with --provider-node.",
         ) from error
     return Node(program, answer.stdout.strip().removeprefix("v"), source, npm)
 

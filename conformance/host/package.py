@@ -116,7 +116,7 @@ def find_manifest(root: Path, description: dict[str, Any]) -> Path:
             return root / place
     raise PackageFault(
         "MAN-001",
-        "No manifest was found: package.json has no paperclipPlugin.manifest, and there is no dist/manifest.js or manifest.js.",
+        "No manifest was found: package.json names none, and there is no dist/manifest.js or manifest.js.",
         "Build the package, or name the manifest in package.json under paperclipPlugin.manifest.",
     )
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 from conformance.contract import Contract
 from conformance.host.fetch import fetch
 from conformance.host.invocation import Invocations
-from conformance.model import FrameNumber, Json, JsonObject
+from conformance.model import FrameNumber, Json, JsonObject, object_of
 
 _NEED_A_SCOPE = frozenset({"config.get", "secrets.resolve"})
 _STORED_NOWHERE = frozenset({"log", "metrics.write", "span.record", "activity.log", "telemetry.track", "events.emit"})
@@ -71,8 +71,7 @@ class HostServices:
         frame: FrameNumber,
         send: Callable[[JsonObject], None],
     ) -> None:
-        error: Any = outcome.get("error")
-        code = error["code"] if isinstance(error, dict) else None
+        code = cast("int | None", object_of(outcome.get("error")).get("code"))
         self.served.append(Served(method, frame, message.get("paperclipInvocationId"), code))
         send({"jsonrpc": "2.0", "id": message.get("id"), **outcome})
 

@@ -18,7 +18,7 @@ from conformance.host.limits import Limits
 from conformance.host.package import Package
 from conformance.host.services import HostServices
 from conformance.host.tenant import Tenant
-from conformance.model import FrameNumber, Json, JsonObject, MethodName, RequirementId
+from conformance.model import FrameNumber, Json, JsonObject, MethodName, RequirementId, items_of, object_of
 from conformance.wire.peer import Peer, Reply
 from conformance.wire.process import Command
 from conformance.wire.transcript import Transcript
@@ -59,9 +59,8 @@ class Launch:
     @property
     def capabilities(self) -> frozenset[str]:
         """The manifest's capability list, as far as it is one."""
-        manifest: Any = self.package.manifest
-        listed: Any = manifest.get("capabilities") if isinstance(manifest, dict) else None
-        return frozenset(name for name in cast("list[Any]", listed or []) if isinstance(name, str))
+        listed = items_of(object_of(self.package.manifest).get("capabilities"))
+        return frozenset(name for name in listed if isinstance(name, str))
 
     def start(self, tenant: Tenant, extra_environment: Mapping[str, str] | None = None) -> "Worker":
         """Start a worker. Raises `EnvironmentFault` when the program cannot run; never waits for the worker."""

@@ -1,6 +1,6 @@
-"""Cutting a byte stream into lines the way the host does, with bounded memory.
+r"""Cutting a byte stream into lines the way the host does, with bounded memory.
 
-Only the byte ``\\n`` ends a line: `str.splitlines` would cut at nine other characters.
+Only the byte ``\n`` ends a line: `str.splitlines` would cut at nine other characters.
 """
 
 from collections.abc import Iterator

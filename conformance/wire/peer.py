@@ -6,10 +6,10 @@ import itertools
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from conformance.errors import AnswerTimeout, MalformedAnswer, RpcError, WorkerGone
-from conformance.model import FrameNumber, Json, JsonObject, MethodName, RequirementId
+from conformance.model import FrameNumber, Json, JsonObject, MethodName, RequirementId, object_of
 from conformance.wire.lines import MAX_LINE_UNITS, Line, LineCutter, utf16_units
 from conformance.wire.process import Command, WorkerProcess
 from conformance.wire.transcript import Direction, Transcript
@@ -282,16 +282,15 @@ class Peer:
         if call is not None and not call.future.done():
             call.future.set_exception(MalformedAnswer(call.method, RequirementId("RPC-006"), problem))
 
-    def _error(self, method: MethodName, error: Any, frame: FrameNumber) -> RpcError:
-        code: Any = error.get("code") if isinstance(error, dict) else None  # type: ignore[union-attr]
-        text: Any = error.get("message") if isinstance(error, dict) else error  # type: ignore[union-attr]
+    def _error(self, method: MethodName, error: Json, frame: FrameNumber) -> RpcError:
+        fields = object_of(error) if isinstance(error, dict) else {"message": error}
+        code, text = fields.get("code"), fields.get("message")
         if not _is_number(code):
             self._violates("RPC-007", f"the error to {method} has no numeric code: {json.dumps(error)[:200]}", frame)
             code = None
         if not isinstance(text, str):
             self._violates("RPC-007", f"the error to {method} has no message text: {json.dumps(error)[:200]}", frame)
-        data: Any = error.get("data") if isinstance(error, dict) else None  # type: ignore[union-attr]
-        return RpcError(method, code, text, data)
+        return RpcError(method, cast("int | float | None", code), text, fields.get("data"))
 
     def _violates(self, requirement: str, observed: str, frame: FrameNumber) -> None:
         self.violations.append(Violation(RequirementId(requirement), observed, frame))

@@ -12,7 +12,7 @@ from typing import IO, Self
 from conformance.model import FrameNumber
 
 KEPT_BYTES = 65_536
-"""Longest line that is kept whole, in bytes (our choice: a transcript must stay readable). Longer ones are cut, and say so."""
+"""Longest line that is kept whole, in bytes (our choice: a transcript must stay readable)."""
 
 KEPT_OF_A_LONG_LINE = 2_048
 """What is kept of a longer line, in bytes (our choice)."""
