@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 from conformance.errors import ProviderFault
 from conformance.evidence import Blocked, Trace
-from conformance.host.params import Lease
+from conformance.host.lease import Lease
+from conformance.host.setup import Setup, Template
 from conformance.host.tenant import Tenant
 from conformance.host.worker import Launch, Worker
 from conformance.ledger import Ending, Entry, Ledger
@@ -96,22 +97,19 @@ class Bench:
 
     async def _end(self, entry: Entry) -> None:
         trace = Trace(RequirementId("LEASE-021"), "tidy")
-        lease = entry.lease
-        if lease is None:
-            return
         try:
             async with asyncio.timeout(CLOSE_LIMIT_S):
-                await (await self.provider(trace)).destroy(lease)
+                await _remove(await self.provider(trace), entry)
         except (ProviderFault, Blocked, TimeoutError):
-            await self._end_in_a_fresh_worker(entry, lease, trace)
+            await self._end_in_a_fresh_worker(entry, trace)
 
-    async def _end_in_a_fresh_worker(self, entry: Entry, lease: Lease, trace: Trace) -> None:
+    async def _end_in_a_fresh_worker(self, entry: Entry, trace: Trace) -> None:
         # The worker may be what is broken, not the sandbox: a host's sweep uses another process too.
         try:
             async with asyncio.timeout(CLOSE_LIMIT_S):
                 worker = await self._start(trace)
                 try:
-                    await self._provider(trace, worker).destroy(lease)
+                    await _remove(self._provider(trace, worker), entry)
                 finally:
                     await worker.kill()
         except (ProviderFault, Blocked, TimeoutError):
@@ -135,3 +133,15 @@ class Bench:
 
     def _random(self, trace: Trace) -> random.Random:
         return random.Random(f"{self.seed}/{trace.requirement}/{trace.check}")  # noqa: S311 - can be repeated
+
+
+async def _remove(provider: Provider, entry: Entry) -> None:
+    match entry.held:
+        case Lease() as lease:
+            await provider.destroy(lease)
+        case Setup() as setup:
+            await provider.cancel_setup(setup)
+        case Template() as template:
+            await provider.delete_template(template)
+        case None:
+            return

@@ -3,9 +3,10 @@
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from conformance.answer import Answer
 from conformance.errors import ProviderFault, RpcError
 from conformance.evidence import Evidence, cut, show
-from conformance.provider import Answer, Provider
+from conformance.provider import Provider
 from conformance.steps import Outcome
 
 REFUSALS = {

@@ -5,13 +5,14 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from conformance.answer import evidence_of
 from conformance.bench import Bench
 from conformance.capabilities import claimed, verified_methods
 from conformance.checks import Check
 from conformance.errors import EnvironmentFault, ProviderFault, WorkerGone
 from conformance.evidence import Blocked, Finding, Trace, Undecided, cut
 from conformance.model import Blame, CapabilityKey, FrameNumber, Level, RequirementId, State
-from conformance.provider import Launcher, Provider, evidence_of
+from conformance.provider import Launcher, Provider
 from conformance.view import PackageView
 
 CHECK_LIMIT_S = 600.0

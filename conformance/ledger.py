@@ -1,10 +1,11 @@
-"""Which leases this run has opened, and what became of them. The kit touches only what stands here."""
+"""What this run has made at the backend, and what became of it. The kit touches only what stands here."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from conformance.host.params import Lease
+from conformance.host.lease import Lease
+from conformance.host.setup import Setup, Template
 
 
 class Ending(StrEnum):
@@ -22,12 +23,22 @@ def _unrecorded(_event: str, _fields: dict[str, object]) -> None:
 
 @dataclass
 class Entry:
-    """One acquire. `lease` is None until it is answered; `ending` is None while it is open."""
+    """One acquire, one setup or one captured template. `held` is None until it is answered; `ending`, while open."""
 
     label: str
     check: str
-    lease: Lease | None = None
+    held: Lease | Setup | Template | None = None
     ending: Ending | None = None
+
+    @property
+    def lease(self) -> Lease | None:
+        """The lease, where this is the entry of one."""
+        return self.held if isinstance(self.held, Lease) else None
+
+    @property
+    def is_sandbox(self) -> bool:
+        """Whether it runs and is billed as a sandbox. A template only takes up space."""
+        return not isinstance(self.held, Template)
 
 
 @dataclass
@@ -45,12 +56,17 @@ class Ledger:
         self.record("lease-open", {"lease": entry.label, "check": check})
         return entry
 
+    def hold(self, check: str, template: Template) -> None:
+        """Note a template. It is no lease, so the event stream says nothing of it."""
+        self.entries.append(Entry(f"{self.prefix}{len(self.entries) + 1}", check, template))
+
     def settle(self, entry: Entry, ending: Ending) -> None:
         """Close an entry. An entry that was confirmed gone stays so; an unknown one may still be confirmed."""
         if entry.ending is not None and entry.ending is not Ending.UNKNOWN:
             return
         entry.ending = ending
-        self.record("lease-close", {"lease": entry.label, "how": ending})
+        if entry.is_sandbox:
+            self.record("lease-close", {"lease": entry.label, "how": ending})
 
     def settle_lease(self, label: str, ending: Ending) -> None:
         """Close the entry of a lease by its label."""
@@ -58,12 +74,25 @@ class Ledger:
             if entry.label == label:
                 self.settle(entry, ending)
 
+    def settle_held(self, held: Setup | Template, ending: Ending) -> None:
+        """Close the entry of a setup or of a template."""
+        for entry in self.entries:
+            if _names_same(entry.held, held):
+                self.settle(entry, ending)
+
     def open_entries(self, check: str | None = None) -> list[Entry]:
-        """Entries that hold a lease that may still exist; of one check, or of all."""
+        """Entries that hold something that may still exist; of one check, or of all."""
         return [
             entry
             for entry in self.entries
-            if entry.lease is not None
+            if entry.held is not None
             and entry.ending in {None, Ending.UNKNOWN}
             and (check is None or entry.check == check)
         ]
+
+
+def _names_same(one: Lease | Setup | Template | None, other: Setup | Template) -> bool:
+    # The host's record of a setup grows from call to call; its handle is what stays.
+    if isinstance(other, Setup):
+        return isinstance(one, Setup) and one.id == other.id
+    return isinstance(one, Template) and one.ref == other.ref

@@ -3,66 +3,35 @@
 import contextlib
 import random
 import time
-from collections.abc import AsyncGenerator, Awaitable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
 
-from conformance.errors import AnswerTimeout, KitError, ProviderFault, RpcError
-from conformance.evidence import Trace, cut, show
+from conformance.answer import Answer, answer_of, evidence_of
+from conformance.calls import Calls
+from conformance.errors import AnswerTimeout, ProviderFault, RpcError
+from conformance.evidence import Trace
 from conformance.host.invocation import Invocation
-from conformance.host.params import Lease, ParamsMaker
-from conformance.host.tenant import Tenant, random_uuid
-from conformance.host.worker import Launch, Notice, Worker
+from conformance.host.lease import Keeper, Lease
+from conformance.host.params import ParamsMaker
+from conformance.host.setup import Setup, Template, setup_of, template_of
+from conformance.host.tenant import Tenant, host_time, random_uuid
+from conformance.host.worker import Launch, Worker
 from conformance.ledger import Ending, Entry, Ledger
-from conformance.model import FrameNumber, Json, JsonObject, MethodName
+from conformance.model import FrameNumber, Json, JsonObject, MethodName, object_of
 from conformance.subject import Subject
 
+__all__ = ["Answer", "Launcher", "Provider", "answer_of", "evidence_of"]
 
-@dataclass(frozen=True)
-class Answer:
-    """What became of one call: a result, or the fault that came instead. Evidence for a check."""
-
-    trace: Trace = field(repr=False)
-    method: MethodName
-    params: JsonObject = field(repr=False)
-    frames: tuple[FrameNumber, ...]
-    seconds: float
-    result: Json
-    fault: ProviderFault | None
-    invocation: Invocation | None
-    worker: Worker = field(repr=False)
-
-    @property
-    def sent(self) -> str:
-        """The request in short."""
-        return f"{self.method} {cut(show(self.params), 300)}"
-
-    @property
-    def came(self) -> str:
-        """The answer in short."""
-        return self.fault.sentence() if self.fault is not None else f"a result: {cut(show(self.result), 300)}"
-
-    @property
-    def fields(self) -> Mapping[str, Any]:
-        """The result as an object; empty when it is none."""
-        return cast("Mapping[str, Any]", self.result) if isinstance(self.result, Mapping) else {}
-
-    @property
-    def error_code(self) -> int | float | None:
-        """The code of the error answer; None for a result and for any other fault."""
-        return self.fault.code if isinstance(self.fault, RpcError) else None
-
-    @property
-    def notices(self) -> list[Notice]:
-        """Notifications that carried the invocation id of this call."""
-        if self.invocation is None:
-            return []
-        return [notice for notice in self.worker.notices if notice.invocation == self.invocation.id]
+SETUP_S = 3600.0
+"""How long a setup may last (contract: the host's default)."""
 
 
-class Provider:
-    """One live worker in the hands of one check. Calls return an `Answer` or raise a `ProviderFault`."""
+class Provider(Calls):
+    """One live worker in the hands of one check. Calls return an `Answer` or raise a `ProviderFault`.
+
+    What makes or ends something at the backend stands here, under the ledger's eyes; the other calls, in `Calls`.
+    """
 
     def __init__(self, trace: Trace, worker: Worker, subject: Subject, ledger: Ledger, source: random.Random) -> None:
         self.trace = trace
@@ -71,7 +40,13 @@ class Provider:
         self.ledger = ledger
         self.random = source
         self.tenant = Tenant.make(source)
-        self.make = ParamsMaker(subject.driver_key, subject.plugin_id, subject.contract)
+        self.make = ParamsMaker(subject.driver_key)
+        self.keeper = Keeper(
+            subject.driver_key,
+            subject.plugin_id,
+            frozenset(subject.contract.internal_keys),
+            subject.secret_names,
+        )
 
     @property
     def frames(self) -> tuple[FrameNumber, ...]:
@@ -85,13 +60,18 @@ class Provider:
 
     @property
     def config(self) -> dict[str, Json]:
-        """The config of a single-use environment, as the host stores it."""
-        return {"reuseLease": False, **self.subject.config}
+        """The config of a single-use environment, secrets filled in."""
+        return {**self.subject.config, "reuseLease": False}
 
     @property
     def reuse_config(self) -> dict[str, Json]:
-        """The config of a reusable environment."""
+        """The config of a reusable environment, secrets filled in."""
         return {**self.subject.config, "reuseLease": True}
+
+    @property
+    def stored_config(self) -> dict[str, Json]:
+        """The config of a single-use environment as the host stores it, with the ids of secrets."""
+        return {**self.subject.stored_config, "reuseLease": False}
 
     @property
     def launch(self) -> Launch:
@@ -121,15 +101,6 @@ class Provider:
             raise self._failed(method, params, (before,), started, fault, None) from fault
         return self._answer(method, params, (reply.sent, reply.received), started, reply.result, None, None)
 
-    async def validate_config(self, config: JsonObject | None = None) -> Answer:
-        """`environmentValidateConfig`, by default of the config under test, with the ids of its secrets."""
-        stored = {"reuseLease": False, **self.subject.stored_config} if config is None else config
-        return await self.call("environmentValidateConfig", self.make.validate_config(stored))
-
-    async def probe(self, config: JsonObject | None = None) -> Answer:
-        """`environmentProbe` of a draft environment."""
-        return await self.call("environmentProbe", self.make.probe(self.tenant, self._or_own(config)))
-
     async def acquire(
         self, config: JsonObject | None = None, *, requested_expires_at: str | None = None, bare: bool = False
     ) -> Answer:
@@ -151,7 +122,7 @@ class Provider:
             refused = isinstance(fault, RpcError)
             self.ledger.settle(entry, Ending.NEVER_OPENED if refused else Ending.UNKNOWN)
             raise
-        entry.lease = self.make.lease(entry.label, self.tenant, _config_of(params), answer.result)
+        entry.held = self.keeper.lease(entry.label, self.tenant, params, answer.result)
         if entry.lease is None or entry.lease.id is None:
             self.ledger.settle(entry, Ending.UNKNOWN if entry.lease is None else Ending.NEVER_OPENED)
         return answer
@@ -159,24 +130,24 @@ class Provider:
     def leased(self, answer: Answer) -> Lease | None:
         """The lease of an acquire or resume answer; None when it holds none."""
         label = next((entry.label for entry in self.ledger.entries if _names(entry, answer)), "?")
-        return self.make.lease(label, self.tenant, _config_of(answer.params), answer.result)
+        return self.keeper.lease(label, self.tenant, answer.params, answer.result)
 
     async def resume(self, lease: Lease, config: JsonObject | None = None) -> Answer:
         """`environmentResumeLease` with the stored config of a reusable environment."""
         stored = self.reuse_config if config is None else config
         answer = await self.call("environmentResumeLease", self.make.resume(lease, stored))
-        resumed = self.make.lease("", self.tenant, stored, answer.result)
+        resumed = self.keeper.lease("", self.tenant, answer.params, answer.result)
         if resumed is not None and resumed.id is not None and resumed.id != lease.id:
             # Another sandbox was handed out, wanted or not: it is ours to close.
             entry = self.ledger.intend(self.trace.check)
-            entry.lease = self.make.lease(entry.label, self.tenant, stored, answer.result)
+            entry.held = self.keeper.lease(entry.label, self.tenant, answer.params, answer.result)
         return answer
 
     async def release(self, lease: Lease, config: JsonObject | None = None) -> Answer:
         """`environmentReleaseLease`; a release without `reuseLease` closes the ledger's entry."""
         params = self.make.end(lease, config)
         answer = await self.call("environmentReleaseLease", params)
-        if _config_of(params).get("reuseLease") is not True:
+        if object_of(params.get("config")).get("reuseLease") is not True:
             self.ledger.settle_lease(lease.label, Ending.RELEASED)
         return answer
 
@@ -186,43 +157,61 @@ class Provider:
         self.ledger.settle_lease(lease.label, Ending.DESTROYED)
         return answer
 
-    async def realize(self, lease: Lease, local_path: str | None = None) -> Answer:
-        """`environmentRealizeWorkspace`; `localPath` is a host directory that does not exist unless one is given."""
-        path = str(self.launch.directory.parent / "workspace-of-the-host") if local_path is None else local_path
-        return await self.call("environmentRealizeWorkspace", self.make.realize(lease, path))
-
-    async def execute(
+    async def start_setup(
         self,
-        lease: Lease,
-        command: str,
-        args: Sequence[str] = (),
+        config: JsonObject | None = None,
         *,
-        cwd: str | None = None,
-        env: Mapping[str, str] | None = None,
-        stdin: str | None = None,
-        timeout_ms: int | None = 30_000,
-        bypass_session: bool = True,
+        expires_at: str | None = None,
+        source_ref: str | None = None,
+        source_kind: str | None = None,
     ) -> Answer:
-        """`environmentExecute`; in the lease's directory unless `cwd` is given."""
-        params = self.make.execute(
-            lease,
-            command,
-            args,
-            cwd=lease.remote_cwd if cwd is None else cwd,
-            timeout_ms=timeout_ms,
-            bypass_session=bypass_session,
-            env=env,
-            stdin=stdin,
+        """`environmentStartInteractiveSetup`, ending in an hour unless told otherwise; `set_up` makes the `Setup`."""
+        params = self.make.start_setup(
+            self.tenant,
+            self._or_own(config),
+            self.new_id(),
+            expires_at=host_time(SETUP_S) if expires_at is None else expires_at,
+            source_ref=source_ref,
+            source_kind=source_kind,
         )
-        return await self.call("environmentExecute", params)
+        entry = self.ledger.intend(self.trace.check)
+        try:
+            answer = await self.call("environmentStartInteractiveSetup", params)
+        except ProviderFault as fault:
+            refused = isinstance(fault, RpcError)
+            self.ledger.settle(entry, Ending.NEVER_OPENED if refused else Ending.UNKNOWN)
+            raise
+        setup = entry.held = self.set_up(answer)
+        if setup is None or setup.id is None:
+            self.ledger.settle(entry, Ending.UNKNOWN if setup is None else Ending.NEVER_OPENED)
+        return answer
 
-    async def sync_in(self, lease: Lease, operations: Sequence[JsonObject]) -> Answer:
-        """`environmentSyncIn`."""
-        return await self.call("environmentSyncIn", self.make.sync(lease, operations))
+    def set_up(self, answer: Answer) -> Setup | None:
+        """The setup of a start's answer; None when it holds none."""
+        return setup_of(self.tenant, answer.params, answer.result)
 
-    async def sync_out(self, lease: Lease, operations: Sequence[JsonObject]) -> Answer:
-        """`environmentSyncOut`."""
-        return await self.call("environmentSyncOut", self.make.sync(lease, operations))
+    async def cancel_setup(self, setup: Setup, reason: str = "the operator gave up") -> Answer:
+        """`environmentCancelInteractiveSetup`; success closes the ledger's entry."""
+        answer = await self.call("environmentCancelInteractiveSetup", self.make.cancel_setup(setup, reason))
+        self.ledger.settle_held(setup, Ending.DESTROYED)
+        return answer
+
+    async def capture_template(self, setup: Setup, *, previous_ref: str | None = None) -> Answer:
+        """`environmentCaptureTemplate`; the template is removed with the check's leases if nobody does it before."""
+        label = f"paperclip-{setup.tenant.environment}-{self.new_id()[:8]}"
+        answer = await self.call(
+            "environmentCaptureTemplate", self.make.capture(setup, label=label, previous_ref=previous_ref)
+        )
+        template = template_of(setup, answer.result)
+        if template is not None:
+            self.ledger.hold(self.trace.check, template)
+        return answer
+
+    async def delete_template(self, template: Template) -> Answer:
+        """`environmentDeleteTemplate`; success closes the ledger's entry."""
+        answer = await self.call("environmentDeleteTemplate", self.make.delete_template(template))
+        self.ledger.settle_held(template, Ending.DESTROYED)
+        return answer
 
     async def call(self, method: str, params: JsonObject, *, seconds: float | None = None) -> Answer:
         """Any request, with the host's invocation context and time limit; `seconds` replaces that limit."""
@@ -254,9 +243,6 @@ class Provider:
         async with launcher.worker(environment, self.tenant) as other:
             await other.initialize()
             yield other
-
-    def _or_own(self, config: JsonObject | None) -> JsonObject:
-        return self.config if config is None else config
 
     def _answer(
         self,
@@ -310,27 +296,6 @@ class Launcher:
             yield provider
         finally:
             await worker.stop()
-
-
-async def answer_of(call: Awaitable[Answer]) -> Answer:
-    """The answer of a call, whether it is a result or a fault. Says nothing about which."""
-    try:
-        return await call
-    except ProviderFault as fault:
-        return evidence_of(fault)
-
-
-def evidence_of(fault: ProviderFault) -> Answer:
-    """The answer that a fault raised by a `Provider` call stands for."""
-    answer = fault.__dict__.get("answer")
-    if not isinstance(answer, Answer):
-        raise KitError(f"A fault was not raised by a call: {fault}") from fault
-    return answer
-
-
-def _config_of(params: JsonObject) -> JsonObject:
-    config = params.get("config")
-    return cast("JsonObject", config) if isinstance(config, Mapping) else {}
 
 
 def _names(entry: Entry, answer: Answer) -> bool:

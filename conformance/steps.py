@@ -7,11 +7,12 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from conformance.answer import Answer, evidence_of
 from conformance.errors import ProviderFault
 from conformance.evidence import Blocked, Trace, cut, show
-from conformance.host.params import Lease
-from conformance.model import FrameNumber, MethodName, RequirementId
-from conformance.provider import Answer, Provider, evidence_of
+from conformance.host.lease import Lease
+from conformance.model import FrameNumber, MethodName, RequirementId, object_of
+from conformance.provider import Provider
 
 EXECUTE = MethodName("environmentExecute")
 
@@ -67,14 +68,13 @@ async def acquire_lease(provider: Provider, *, reuse: bool = False) -> Lease:
 
 async def realized_lease(provider: Provider, *, reuse: bool = False) -> Lease:
     """A lease that is ready for commands."""
-    lease = await acquire_lease(provider, reuse=reuse)
-    await realize_workspace(provider, lease)
-    return lease
+    return await realize_workspace(provider, await acquire_lease(provider, reuse=reuse))
 
 
-async def realize_workspace(provider: Provider, lease: Lease) -> None:
-    """Make the workspace directory of a lease."""
-    await _standing_on("WS-001", provider.realize(lease))
+async def realize_workspace(provider: Provider, lease: Lease) -> Lease:
+    """Make the workspace directory of a lease; the lease, with the host's account of that in its record."""
+    answer = await _standing_on("WS-001", provider.realize(lease))
+    return lease.realized(str(object_of(answer.params.get("workspace")).get("localPath")))
 
 
 async def release_lease(provider: Provider, lease: Lease) -> None:

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from uuid import NAMESPACE_OID, uuid5
 
 from conformance.capabilities import Declared, declared_capabilities
 from conformance.contract import Contract, Problem
 from conformance.errors import UsageFault
 from conformance.host.package import Package
+from conformance.host.tenant import secret_id
 from conformance.model import JsonObject, RequirementId, items_of, object_of
 
 SANDBOX_PROVIDER = "sandbox_provider"
@@ -87,6 +87,12 @@ class Subject:
         )
 
     @property
+    def secret_names(self) -> frozenset[str]:
+        """Every config key whose value is a secret: by the schema, or because the author gave it as one."""
+        given = {name for name, value in self.stored_config.items() if value in self.secret_ids}
+        return frozenset({*self.secret_fields, *given})
+
+    @property
     def blocking(self) -> tuple[RequirementId, str] | None:
         """The first broken rule that keeps a host from starting the worker, with its sentence."""
         for fault in self.package.faults:
@@ -112,7 +118,7 @@ def make_subject(
             raise UsageFault(
                 f"The manifest has no sandbox_provider driver {driver_key!r}.", "Leave --provider-driver out to see it."
             )
-    ids = {name: str(uuid5(NAMESPACE_OID, name)) for name in secrets}
+    ids = {name: secret_id(name) for name in secrets}
     return Subject(
         package=package,
         contract=contract,

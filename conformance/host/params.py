@@ -1,103 +1,35 @@
-"""Params of every call, with exactly the keys that a recorded host sends (host-transcripts/README.md)."""
+"""Params of every call, with exactly the keys that a recorded host sends; `tests/host/test_params.py` compares."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast
 
-from conformance.contract import Contract
+from conformance.host.lease import Lease
+from conformance.host.setup import Setup, Template
 from conformance.host.tenant import Tenant
-from conformance.model import Json, JsonObject, LeaseId
+from conformance.model import Json, JsonObject
 
 UNSAVED_ENVIRONMENT = "unsaved"
 """The literal environment id of a draft probe."""
 
+CONNECTION_MINUTES = 15
+"""How long the host asks the login of a setup to last."""
 
-@dataclass(frozen=True)
-class Lease:
-    """What the host keeps of an acquired lease.
-
-    `metadata` is what the provider returned; `record` is the host's merged record, which later calls see as
-    `lease.metadata`, `leaseMetadata` and, without internal keys, as `config`.
-    """
-
-    label: str
-    id: LeaseId | None
-    metadata: JsonObject
-    expires_at: str | None
-    record: JsonObject
-    tenant: Tenant
-    internal_keys: frozenset[str] = field(repr=False)
-
-    @property
-    def config(self) -> dict[str, Json]:
-        """The config of every call after acquire: the record without internal keys and without `provider`."""
-        return {key: value for key, value in self.record.items() if key not in self.internal_keys and key != "provider"}
-
-    @property
-    def orphan_config(self) -> dict[str, Json]:
-        """The config of the clean-up of an orphan: internal keys stay in."""
-        return {key: value for key, value in self.record.items() if key != "provider"}
-
-    @property
-    def remote_cwd(self) -> str:
-        """The directory of host commands; ``/tmp`` when the provider named none, as the host does."""
-        value = self.metadata.get("remoteCwd")
-        return value if isinstance(value, str) and value else "/tmp"  # noqa: S108 - the host's own fallback
-
-    @property
-    def shell(self) -> str:
-        """The shell of host commands."""
-        value = self.metadata.get("shellCommand")
-        return value if value in {"bash", "sh"} else "sh"  # type: ignore[return-value]
-
-    @property
-    def on_the_wire(self) -> dict[str, Json]:
-        """The `lease` object of realize, execute and sync."""
-        return {"providerLeaseId": self.id, "metadata": dict(self.record), "expiresAt": self.expires_at}
-
-
-def lease_record(
-    contract: Contract, tenant: Tenant, driver: str, plugin: str, config: JsonObject, metadata: JsonObject
-) -> dict[str, Json]:
-    """The host's record: stored config, provider metadata merged over it, and the host's own keys underneath."""
-    del contract
-    return {
-        "driver": "sandbox",
-        "agentId": tenant.agent,
-        "pluginId": str(tenant.plugin_row),
-        "pluginKey": plugin,
-        "provider": driver,
-        "sandboxProviderPlugin": True,
-        "executionWorkspaceMode": "shared_workspace",
-        **config,
-        **metadata,
-    }
+LOGIN_COMMAND = "claude setup-token"
+"""The one command that the host runs on a login terminal."""
 
 
 class ParamsMaker:
     """Makes the params of environment calls for one driver."""
 
-    def __init__(self, driver: str, plugin: str, contract: Contract) -> None:
+    def __init__(self, driver: str) -> None:
         self.driver = driver
-        self.plugin = plugin
-        self.contract = contract
 
-    def lease(self, label: str, tenant: Tenant, config: JsonObject, result: Json) -> Lease | None:
-        """The lease in an acquire or resume answer; None when the answer holds no usable object."""
-        if not isinstance(result, Mapping):
-            return None
-        answer = cast("Mapping[str, Any]", result)
-        raw_id, raw_metadata, expires = (answer.get(key) for key in ("providerLeaseId", "metadata", "expiresAt"))
-        metadata: dict[str, Json] = dict(cast("Any", raw_metadata)) if isinstance(raw_metadata, Mapping) else {}
-        return Lease(
-            label=label,
-            id=LeaseId(raw_id) if isinstance(raw_id, str) and raw_id else None,
-            metadata=metadata,
-            expires_at=expires if isinstance(expires, str) else None,
-            record=lease_record(self.contract, tenant, self.driver, self.plugin, config, metadata),
-            tenant=tenant,
-            internal_keys=frozenset(self.contract.internal_keys),
-        )
+    def plugin_config(self, config: JsonObject) -> dict[str, Json]:
+        """`validateConfig`: the plugin's own settings, of no company."""
+        return {"config": dict(config)}
+
+    def config_changed(self, tenant: Tenant, config: JsonObject) -> dict[str, Json]:
+        """`configChanged`: the plugin's settings of one company."""
+        return {"config": dict(config), "companyId": tenant.company}
 
     def validate_config(self, config: JsonObject) -> dict[str, Json]:
         """No company, no environment."""
@@ -128,7 +60,7 @@ class ParamsMaker:
 
     def bare_acquire(self, tenant: Tenant, config: JsonObject, run: str) -> dict[str, Json]:
         """The acquire of an environment test: nothing optional, and no issue."""
-        return {**self._base(tenant, config), "issueId": None, "runId": run}
+        return {**self._outside_a_run(tenant, config), "runId": run}
 
     def resume(self, lease: Lease, config: JsonObject) -> dict[str, Json]:
         """Resume sees the stored config, not the lease metadata."""
@@ -146,18 +78,17 @@ class ParamsMaker:
             "leaseMetadata": dict(lease.record),
         }
 
-    def realize(self, lease: Lease, local_path: str) -> dict[str, Json]:
-        """All four workspace fields, as in an agent run."""
-        return {
-            **self._base(lease.tenant, lease.config),
-            "lease": lease.on_the_wire,
-            "workspace": {
+    def realize(self, lease: Lease, local_path: str | None, run: str) -> dict[str, Json]:
+        """All four workspace fields, as in an agent run; none of them, as in an environment test, without a path."""
+        workspace: dict[str, Json] = {}
+        if local_path is not None:
+            workspace = {
                 "localPath": local_path,
                 "remotePath": lease.remote_cwd,
                 "mode": "shared_workspace",
-                "metadata": {"workspaceRealizationRequest": self._realization_request(lease, local_path)},
-            },
-        }
+                "metadata": {"workspaceRealizationRequest": self._realization_request(lease, local_path, run)},
+            }
+        return {**self._base(lease.tenant, lease.config), "lease": lease.on_the_wire, "workspace": workspace}
 
     def execute(
         self,
@@ -196,6 +127,91 @@ class ParamsMaker:
             "operations": [dict(operation) for operation in operations],
         }
 
+    def start_setup(
+        self,
+        tenant: Tenant,
+        config: JsonObject,
+        session: str,
+        *,
+        expires_at: str,
+        source_ref: str | None,
+        source_kind: str | None,
+    ) -> dict[str, Json]:
+        """A setup belongs to no issue; it starts from a template or image, or from whatever the config says."""
+        return {
+            **self._outside_a_run(tenant, config),
+            "sessionId": session,
+            "sourceTemplateRef": source_ref,
+            "sourceTemplateKind": source_kind,
+            "connectionExpiresInMinutes": CONNECTION_MINUTES,
+            "expiresAt": expires_at,
+        }
+
+    def get_setup(self, setup: Setup, *, with_payload: bool) -> dict[str, Json]:
+        """The payload is asked for when the operator opens the connection."""
+        return {
+            **self._of_setup(setup),
+            "includeConnectionPayload": with_payload,
+            "connectionExpiresInMinutes": CONNECTION_MINUTES,
+        }
+
+    def capture(self, setup: Setup, *, label: str, previous_ref: str | None) -> dict[str, Json]:
+        """`timeoutMs` is there when the config grants the backend a time."""
+        params: dict[str, Json] = {
+            **self._of_setup(setup),
+            "sourceTemplateRef": setup.source_ref,
+            "previousTemplateRef": previous_ref,
+            "templateLabel": label,
+        }
+        return {**params, "timeoutMs": setup.config["timeoutMs"]} if "timeoutMs" in setup.config else params
+
+    def cancel_setup(self, setup: Setup, reason: str) -> dict[str, Json]:
+        """Sent after a capture too, with the reason ``promoted``."""
+        return {**self._of_setup(setup), "reason": reason}
+
+    def delete_template(self, template: Template) -> dict[str, Json]:
+        """The host names the one reason it has."""
+        return {
+            **self._outside_a_run(template.tenant, template.config),
+            "templateRef": template.ref,
+            "templateKind": template.kind,
+            "metadata": dict(template.metadata),
+            "reason": "disabled",
+        }
+
+    def open_terminal(self, lease: Lease, route: str, command: str = LOGIN_COMMAND) -> dict[str, Json]:
+        """No config, and the id of the lease in place of the lease."""
+        return {
+            "hostRouteId": route,
+            "driverKey": self.driver,
+            "companyId": lease.tenant.company,
+            "environmentId": lease.tenant.environment,
+            "providerLeaseId": lease.id,
+            "command": command,
+        }
+
+    def terminal_input(self, session: str, data: str) -> dict[str, Json]:
+        """Keys for one session."""
+        return {"workerSessionId": session, "data": data}
+
+    def stop_terminal(self, session: str) -> dict[str, Json]:
+        """One session."""
+        return {"workerSessionId": session}
+
+    def close_terminal(self, route: str) -> dict[str, Json]:
+        """The route alone: a session may not exist yet, or any more."""
+        return {"hostRouteId": route}
+
+    def _outside_a_run(self, tenant: Tenant, config: JsonObject) -> dict[str, Json]:
+        return {**self._base(tenant, config), "issueId": None}
+
+    def _of_setup(self, setup: Setup) -> dict[str, Json]:
+        return {
+            **self._outside_a_run(setup.tenant, setup.config),
+            "providerLeaseId": setup.id,
+            "setupMetadata": dict(setup.metadata),
+        }
+
     def _base(self, tenant: Tenant, config: JsonObject) -> dict[str, Json]:
         return {
             "driverKey": self.driver,
@@ -205,7 +221,7 @@ class ParamsMaker:
             "config": dict(config),
         }
 
-    def _realization_request(self, lease: Lease, local_path: str) -> dict[str, Json]:
+    def _realization_request(self, lease: Lease, local_path: str, run: str) -> dict[str, Json]:
         tenant = lease.tenant
         return {
             "version": 1,
@@ -214,7 +230,25 @@ class ParamsMaker:
             "environmentId": tenant.environment,
             "executionWorkspaceId": tenant.execution_workspace,
             "issueId": tenant.issue,
+            "heartbeatRunId": run,
             "requestedMode": "shared_workspace",
-            "source": {"kind": "project_primary", "localPath": local_path, "strategy": "project_primary"},
+            "source": {
+                "kind": "project_primary",
+                "localPath": local_path,
+                "projectId": None,
+                "projectWorkspaceId": None,
+                "repoUrl": None,
+                "repoRef": None,
+                "strategy": "project_primary",
+                "branchName": None,
+                "worktreePath": None,
+            },
             "additionalSources": [],
+            "runtimeOverlay": {
+                "provisionCommand": None,
+                "runtimeProvisionCommand": None,
+                "teardownCommand": None,
+                "cleanupCommand": None,
+                "workspaceRuntime": None,
+            },
         }
