@@ -1,6 +1,8 @@
 """What the user asked for: command-line options over `conformance.toml`, every value checked at once."""
 
+import contextlib
 import json
+import math
 import os
 import secrets as randomness
 import tomllib
@@ -11,6 +13,8 @@ from typing import Any, cast
 
 from conformance.contract import revisions
 from conformance.errors import UsageFault
+from conformance.host.find import source_path
+from conformance.host.package import is_file, read_json
 from conformance.model import Json, JsonObject
 from conformance.nearest import nearest
 
@@ -85,10 +89,16 @@ def read_settings(options: Options, environment: Mapping[str, str], directory: P
         node=options.node if options.node is not None else _text(provider, "node"),
         revision=_revision(options.revision if options.revision is not None else _text(run, "revision")),
         profiles=tuple(options.profiles or _texts(run, "profiles")),
-        report_dir=directory / (report if report is not None else DEFAULT_REPORT),
+        report_dir=_folder(directory / (report if report is not None else DEFAULT_REPORT)),
         seed=_seed(options.seed, run),
         limits={**_limits(_table(tables, "limits")), **dict(_limit(text) for text in options.limits)},
     )
+
+
+def _folder(path: Path) -> Path:
+    if path.exists() and not path.is_dir():
+        raise UsageFault(f"--report-dir {path}: there is a file of this name.", "Name a directory, new or old.")
+    return path
 
 
 def _file_of(options: Options, directory: Path) -> Path | None:
@@ -99,8 +109,8 @@ def _file_of(options: Options, directory: Path) -> Path | None:
         return path
     if options.source == "reference" or options.source.startswith("mutant:"):
         return None
-    source = directory / Path(options.source).expanduser()
-    path = (source if source.is_dir() else directory) / FILE_NAME
+    source = source_path(options.source)
+    path = (source if source is not None and source.is_dir() else directory) / FILE_NAME
     return path if path.is_file() else None
 
 
@@ -149,24 +159,31 @@ def _texts(table: Mapping[str, Any], key: str) -> list[str]:
 
 
 def _config(options: Options, tables: Mapping[str, Any], directory: Path) -> JsonObject:
-    config: dict[str, Json] = dict(_table(tables, "config"))
+    config = {key: _json(f"config.{key}", value) for key, value in _table(tables, "config").items()}
     if options.config is None:
         return config
     text = options.config
     if not text.lstrip().startswith("{"):
         path = directory / text
-        if not path.is_file():
+        if not is_file(path):
             raise UsageFault(
                 f"--provider-config {text}: there is no such file.", "Give a JSON file, or the object itself: '{…}'."
             )
-        text = path.read_text(encoding="utf-8")
     try:
-        given: Any = json.loads(text)
-    except ValueError as error:
-        raise UsageFault(f"--provider-config is not JSON: {error}.") from error
+        given = read_json(text if text.lstrip().startswith("{") else (directory / text).read_text(encoding="utf-8"))
+    except (ValueError, OSError, RecursionError) as error:
+        raise UsageFault(f"--provider-config is not JSON: {error}.", "Write it as an object: '{…}'.") from error
     if not isinstance(given, dict):
-        raise UsageFault("--provider-config must be a JSON object.")
-    return {**config, **cast("dict[str, Json]", given)}
+        raise UsageFault("--provider-config must be a JSON object.", "Write it as '{…}'.")
+    return {**config, **given}
+
+
+def _json(name: str, value: Any) -> Json:
+    """A value of the file as JSON; TOML has dates and endless numbers, which JSON has not."""
+    try:
+        return read_json(json.dumps(value))
+    except (TypeError, ValueError) as error:
+        raise UsageFault(f"{FILE_NAME}: {name} holds what JSON cannot: {error}.", "Write it as a string.") from error
 
 
 def _secrets(table: Mapping[str, Any], environment: Mapping[str, str]) -> dict[str, str]:
@@ -205,19 +222,18 @@ def _seed(asked: int | None, run: Mapping[str, Any]) -> int:
 
 def _limits(table: Mapping[str, Any]) -> dict[str, float]:
     for name, value in table.items():
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
             raise UsageFault(f"{FILE_NAME}: limits.{name} must be a number, not {value!r}.")
     return {name: float(value) for name, value in table.items()}
 
 
 def _limit(text: str) -> tuple[str, float]:
     name, _, value = text.partition("=")
-    try:
-        return name.strip(), float(value)
-    except ValueError as error:
-        raise UsageFault(
-            f"--provider-limit {text!r} is not NAME=NUMBER.", "Example: --provider-limit initialize=30."
-        ) from error
+    with contextlib.suppress(ValueError):
+        number = float(value)
+        if math.isfinite(number):
+            return name.strip(), number
+    raise UsageFault(f"--provider-limit {text!r} is not NAME=NUMBER.", "Example: --provider-limit initialize=30.")
 
 
 def current_environment() -> dict[str, str]:

@@ -1,22 +1,30 @@
 """From what the user typed after ``--provider`` to a `Package`."""
 
-import json
 import os
 import shlex
 import shutil
-import subprocess
 import sys
 import tarfile
 from pathlib import Path
-from typing import Any, cast
 
 from conformance.errors import EnvironmentFault, PackageFault, UsageFault
 from conformance.fixtures.mutants import all_mutants, find_mutant
 from conformance.fixtures.reference.manifest import manifest as reference_manifest
 from conformance.host.digest import digest_of_file, digest_of_json
 from conformance.host.node import Node, find_node
-from conformance.host.package import Digests, Package, SourceKind, find_worker, open_directory
-from conformance.model import Json
+from conformance.host.package import (
+    Digests,
+    Package,
+    SourceKind,
+    expect_an_object,
+    find_worker,
+    is_file,
+    open_directory,
+    read_json,
+    read_package_json,
+)
+from conformance.host.tool import run_tool
+from conformance.model import Json, JsonObject, object_of
 from conformance.nearest import nearest
 from conformance.places import FIXTURES, folder_of
 
@@ -29,28 +37,37 @@ def find_package(source: str, *, manifest: Path | None, node: str | None, work: 
 
     Raises `UsageFault` or `EnvironmentFault`. What the package itself breaks is in `Package.faults`.
     """
-    if source == "reference":
-        return _reference(source)
-    if source.startswith("mutant:"):
-        return _mutant(source)
     if source.startswith("cmd:"):
         return _command(source, manifest)
     if manifest is not None:
         raise UsageFault("--provider-manifest goes only with --provider 'cmd:…'.", "A package brings its own manifest.")
+    if source == "reference":
+        return _reference(source)
+    if source.startswith("mutant:"):
+        return _mutant(source)
     if source.startswith("npm:"):
         found = find_node(node)
         return _tarball(source, _npm_pack(source.removeprefix("npm:"), found, work), found, work)
-    path = Path(source).expanduser()
-    if path.is_dir():
+    path = source_path(source)
+    if path is not None and path.is_dir():
         return open_directory(source, path.resolve(), find_node(node), work, SourceKind.DIRECTORY, None)
-    if path.is_file():
+    if path is not None and path.is_file():
         return _tarball(source, path.resolve(), find_node(node), work)
     hint = nearest(source, ["reference", *(f"mutant:{name}" for name in all_mutants())])
     guess = f" Did you mean {hint!r}?" if hint else ""
     raise UsageFault(
-        f"--provider {source}: there is no such file or directory.{guess}",
+        f"--provider {source!r}: there is no such file or directory.{guess}",
         "Give a plugin package directory, a .tgz made by `npm pack`, npm:NAME@VERSION, cmd:COMMAND, or reference.",
     )
+
+
+def source_path(source: str) -> Path | None:
+    """Where `source` lies on disk; None when there is nothing, or the text cannot be a path."""
+    try:
+        path = Path(source).expanduser()
+        return path if source and path.exists() else None
+    except (OSError, ValueError, RuntimeError):
+        return None
 
 
 def _reference(source: str) -> Package:
@@ -78,8 +95,7 @@ def _python(source: str, kind: SourceKind, manifest: Json, arguments: tuple[str,
         worker = find_worker(root, manifest)
     except PackageFault as fault:
         faults.append(fault)
-    description: dict[str, Any] = cast("Any", manifest) if isinstance(manifest, dict) else {}
-    version = description.get("version")
+    version = object_of(manifest).get("version")
     return Package(
         source=source,
         kind=kind,
@@ -94,28 +110,29 @@ def _python(source: str, kind: SourceKind, manifest: Json, arguments: tuple[str,
 
 
 def _command(source: str, manifest_path: Path | None) -> Package:
-    argv = shlex.split(source.removeprefix("cmd:"))
-    if not argv:
-        raise UsageFault("--provider cmd: names no command.", "Example: --provider 'cmd:python -m my_worker'.")
+    argv = _split(source.removeprefix("cmd:"))
     if manifest_path is None:
         raise UsageFault(
             "A command needs --provider-manifest FILE.", "Export your manifest as JSON and name that file."
+        )
+    if not is_file(manifest_path):
+        raise UsageFault(
+            f"--provider-manifest {manifest_path}: there is no such file.", "Export your manifest as JSON."
         )
     program = shutil.which(argv[0])
     if program is None:
         raise EnvironmentFault(f"The command {argv[0]!r} was not found.", "Give its full path, or put it on PATH.")
     faults: list[PackageFault] = []
     manifest: Json = None
-    if not manifest_path.is_file():
-        raise UsageFault(
-            f"--provider-manifest {manifest_path}: there is no such file.", "Export your manifest as JSON."
-        )
     try:
-        manifest = json.loads(manifest_path.read_text(encoding="utf-8"))
+        manifest = read_json(manifest_path.read_text(encoding="utf-8"))
+        expect_an_object(manifest)
     except (ValueError, OSError, RecursionError) as error:
         problem = f"The manifest {manifest_path} is not JSON: {error}."
         faults.append(PackageFault("MAN-001", problem, "Export the manifest object as JSON."))
-    description: dict[str, Any] = cast("Any", manifest) if isinstance(manifest, dict) else {}
+    except PackageFault as fault:
+        faults.append(fault)
+    description = object_of(manifest)
     name, version = description.get("id"), description.get("version")
     return Package(
         source=source,
@@ -130,10 +147,21 @@ def _command(source: str, manifest_path: Path | None) -> Package:
     )
 
 
+def _split(command: str) -> list[str]:
+    example = "Example: --provider 'cmd:python -m my_worker'."
+    try:
+        argv = shlex.split(command)
+    except ValueError as error:
+        raise UsageFault(f"--provider cmd: cannot be split into words: {error}.", example) from error
+    if not argv:
+        raise UsageFault("--provider cmd: names no command.", example)
+    return argv
+
+
 def _absolute_if_file(argument: str) -> str:
     # The worker starts in another directory, as it does on a host; a script named relative to ours must still be found.
     path = Path(argument)
-    return str(path.absolute()) if not path.is_absolute() and path.is_file() else argument
+    return str(path.absolute()) if not path.is_absolute() and is_file(path) else argument
 
 
 def _tarball(source: str, path: Path, node: Node, work: Path) -> Package:
@@ -147,13 +175,12 @@ def _tarball(source: str, path: Path, node: Node, work: Path) -> Package:
     folders = [entry for entry in target.iterdir() if (entry / "package.json").is_file()]
     if len(folders) != 1:
         raise UsageFault(f"{source} holds no npm package.", "Give a tarball made by `npm pack`.")
-    _install_dependencies(folders[0], node, work)
+    _install_dependencies(folders[0], read_package_json(folders[0], source), node, work)
     return open_directory(source, folders[0], node, work, SourceKind.TARBALL, digest_of_file(path))
 
 
-def _install_dependencies(root: Path, node: Node, work: Path) -> None:
-    description: Any = json.loads((root / "package.json").read_text(encoding="utf-8"))
-    wanted = set(description.get("dependencies", {}))
+def _install_dependencies(root: Path, description: JsonObject, node: Node, work: Path) -> None:
+    wanted = object_of(description.get("dependencies"))
     if all((root / "node_modules" / name).exists() for name in wanted):
         return
     # The host installs without scripts too, so a package that needs them does not work there either.
@@ -162,6 +189,8 @@ def _install_dependencies(root: Path, node: Node, work: Path) -> None:
 
 
 def _npm_pack(spec: str, node: Node, work: Path) -> Path:
+    if not spec.strip() or spec.startswith("-"):
+        raise UsageFault(f"npm:{spec} names no package.", "Name exactly one: npm:@scope/plugin@1.2.0.")
     folder = work / "download"
     folder.mkdir()
     _npm(node, ("pack", spec, "--ignore-scripts", "--silent"), folder, work, f"npm cannot fetch {spec!r}")
@@ -178,19 +207,13 @@ def _npm(node: Node, arguments: tuple[str, ...], directory: Path, work: Path, pr
     keep = {name: value for name, value in os.environ.items() if name.lower().startswith(("npm_config", "http", "no_"))}
     home = os.environ.get("HOME") or str(work)
     try:
-        run = subprocess.run(
+        run = run_tool(
             [*node.npm, *arguments],
-            cwd=directory,
-            env={**keep, "PATH": path, "HOME": home},
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=NPM_LIMIT_S,
-            check=False,
-            stdin=subprocess.DEVNULL,
+            seconds=NPM_LIMIT_S,
+            environment={**keep, "PATH": path, "HOME": home},
+            directory=directory,
         )
-    except subprocess.TimeoutExpired as error:
+    except TimeoutError as error:
         raise EnvironmentFault(f"{problem}: npm did not end within {NPM_LIMIT_S:g} s.", "Check the network.") from error
-    if run.returncode != 0:
-        said = " ".join((run.stderr or run.stdout).split())[:400]
-        raise EnvironmentFault(f"{problem}: {said}", "Check the name and the network.")
+    if run.exit_code != 0:
+        raise EnvironmentFault(f"{problem}: {run.said[:400]}", "Check the name and the network.")

@@ -25,11 +25,19 @@ function lostInJson(value, path, seen) {
   return null;
 }
 
-const url = pathToFileURL(file);
-url.searchParams.set("mtime", String(statSync(file).mtimeMs));
-const module = await import(url.href);
-const manifest = module.default ?? { ...module };
-const lost = lostInJson(manifest, "$", new Set());
-const answer = lost ? { lost } : { manifest: manifest === undefined ? null : manifest };
-writeFileSync(output, JSON.stringify(answer));
+async function load() {
+  const url = pathToFileURL(file);
+  url.searchParams.set("mtime", String(statSync(file).mtimeMs));
+  let module;
+  try {
+    module = await import(url.href);
+  } catch (error) {
+    return { thrown: String(error) };
+  }
+  const manifest = module.default ?? { ...module };
+  const lost = lostInJson(manifest, "$", new Set());
+  return lost ? { lost } : { manifest };
+}
+
+writeFileSync(output, JSON.stringify(await load()));
 process.exit(0);

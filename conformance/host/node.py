@@ -2,15 +2,18 @@
 
 import importlib.util
 import os
+import re
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.errors import EnvironmentFault
+from conformance.host.tool import run_tool
 
 VERSION_LIMIT_S = 20.0
 """Patience for `node --version` (our choice: a cold disk can be slow)."""
+
+_VERSION = re.compile(r"v(\d+\.\d+\.\d+\S*)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -43,21 +46,24 @@ def find_node(chosen: str | None = None) -> Node:
 
 def _inspect(program: Path, source: str, npm: tuple[str, ...] | None) -> Node:
     try:
-        answer = subprocess.run(
+        answer = run_tool(
             [str(program), "--version"],
-            capture_output=True,
-            text=True,
-            timeout=VERSION_LIMIT_S,
-            check=True,
-            stdin=subprocess.DEVNULL,
-            env={"PATH": os.environ.get("PATH", os.defpath)},
+            seconds=VERSION_LIMIT_S,
+            environment={"PATH": os.environ.get("PATH", os.defpath)},
         )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise EnvironmentFault(
-            f"Node at {program} ({source}) does not run: {error}.",
-            "Check the path, or take another Node with --provider-node.",
-        ) from error
-    return Node(program, answer.stdout.strip().removeprefix("v"), source, npm)
+    except TimeoutError:
+        problem = f"it does not answer --version within {VERSION_LIMIT_S:g} s"
+    except OSError as error:
+        problem = error.strerror or type(error).__name__
+    else:
+        version = _VERSION.fullmatch(answer.stdout.strip())
+        if version is not None:
+            return Node(program, version[1], source, npm)
+        problem = f"it answers --version with exit code {answer.exit_code} and {answer.said[:200]!r}"
+    raise EnvironmentFault(
+        f"Node at {program} ({source}) cannot be used: {problem}.",
+        "Check the path, or take another with --provider-node.",
+    )
 
 
 def _npm_on_path() -> tuple[str, ...] | None:

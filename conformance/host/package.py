@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -11,7 +10,8 @@ from typing import Any, cast
 from conformance.errors import PackageFault, UsageFault
 from conformance.host.digest import digest_of_file, digest_of_json, digest_of_tree
 from conformance.host.node import Node
-from conformance.model import Json
+from conformance.host.tool import Finished, run_tool
+from conformance.model import Json, object_of
 
 MANIFEST_LIMIT_S = 30.0
 """Patience for importing a manifest (our choice: it is one module)."""
@@ -73,7 +73,7 @@ def open_directory(source: str, root: Path, node: Node, work: Path, kind: Source
 
     Raises `UsageFault` when the directory is no plugin package at all; what a package breaks is in its `faults`.
     """
-    description = _read_package_json(root, source)
+    description = read_package_json(root, source)
     faults: list[PackageFault] = []
     manifest: Json = None
     argv: tuple[str, ...] | None = None
@@ -102,9 +102,9 @@ def open_directory(source: str, root: Path, node: Node, work: Path, kind: Source
 def find_manifest(root: Path, description: dict[str, Any]) -> Path:
     """The manifest file: `paperclipPlugin.manifest`, else ``dist/manifest.js``, else ``manifest.js``."""
     plugin = description.get("paperclipPlugin")
-    named = cast("dict[str, Any]", plugin).get("manifest") if isinstance(plugin, dict) else None
+    named = object_of(plugin).get("manifest")
     if isinstance(named, str):
-        if (root / named).is_file():
+        if is_file(root / named):
             return root / named
         raise PackageFault(
             "MAN-001",
@@ -112,7 +112,7 @@ def find_manifest(root: Path, description: dict[str, Any]) -> Path:
             "Build the package, or correct the path (it is relative to package.json).",
         )
     for place in _MANIFEST_PLACES:
-        if (root / place).is_file():
+        if is_file(root / place):
             return root / place
     raise PackageFault(
         "MAN-001",
@@ -125,26 +125,22 @@ def load_manifest(path: Path, node: Node, work: Path) -> Json:
     """Import the manifest with Node. Raises `PackageFault` when it throws, hangs or holds what JSON cannot."""
     output = work / "manifest.json"
     output.unlink(missing_ok=True)
-    advice = f"Run `node {path.name}` beside it to see the error; the default export must be a plain object."
     try:
-        run = subprocess.run(
+        run = run_tool(
             [str(node.program), str(_LOADER), str(path), str(output)],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=MANIFEST_LIMIT_S,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            cwd=work,
-            env={"PATH": os.environ.get("PATH", os.defpath), "NODE_ENV": "production"},
+            seconds=MANIFEST_LIMIT_S,
+            environment={"PATH": os.environ.get("PATH", os.defpath), "NODE_ENV": "production"},
+            directory=work,
         )
-    except subprocess.TimeoutExpired as error:
+    except TimeoutError as error:
         problem = f"Importing the manifest {path.name} did not end within {MANIFEST_LIMIT_S:g} s."
+        advice = "A manifest is plain data: let it start nothing and wait for nothing."
         raise PackageFault("MAN-001", problem, advice) from error
-    if not output.is_file():
-        said = run.stderr.strip() or f"Node exited with code {run.returncode} and said nothing"
-        raise PackageFault("MAN-001", f"The manifest {path.name} cannot be imported: {_last_error(said)}", advice)
-    answer = json.loads(output.read_text(encoding="utf-8"))
+    answer = json.loads(output.read_text(encoding="utf-8")) if output.is_file() else {"thrown": _without_a_word(run)}
+    if "thrown" in answer:
+        thrown = " ".join(str(answer["thrown"]).split()).rstrip(".")
+        problem = f"The manifest {path.name} cannot be imported: {thrown[:400]}."
+        raise PackageFault("MAN-001", problem, f"Run `node {path.name}` beside it to see the error.")
     if "lost" in answer:
         problem = f"The manifest does not survive a JSON round trip: {answer['lost']}."
         raise PackageFault("MAN-001", problem, "Keep only plain JSON values in it.")
@@ -152,9 +148,12 @@ def load_manifest(path: Path, node: Node, work: Path) -> Json:
 
 
 def find_worker(root: Path, manifest: Json) -> Path:
-    """The worker file of `entrypoints.worker`. Raises `PackageFault` when it is missing or outside the package."""
-    entry: Any = cast("Any", manifest).get("entrypoints") if isinstance(manifest, dict) else None
-    named: Any = cast("Any", entry).get("worker") if isinstance(entry, dict) else None
+    """The worker file of `entrypoints.worker`.
+
+    Raises `PackageFault` when it is missing or outside the package, or when the manifest is no object to begin with.
+    """
+    expect_an_object(manifest)
+    named = object_of(object_of(manifest).get("entrypoints")).get("worker")
     if not isinstance(named, str) or not named:
         raise PackageFault(
             "MAN-008", "The manifest has no entrypoints.worker.", "Name the worker file, relative to the package root."
@@ -164,23 +163,44 @@ def find_worker(root: Path, manifest: Json) -> Path:
         raise PackageFault(
             "MAN-008", f"entrypoints.worker {named!r} lies outside the package.", "Keep the worker inside the package."
         )
-    if not worker.is_file():
+    if not is_file(worker):
         raise PackageFault(
             "MAN-008", f"entrypoints.worker names {named!r}, but there is no such file.", "Build the package first."
         )
     return worker
 
 
-def _read_package_json(root: Path, source: str) -> dict[str, Any]:
+def expect_an_object(manifest: Json) -> None:
+    """Refuse a manifest that is anything else: no other rule can be judged on it. Raises `PackageFault`."""
+    if not isinstance(manifest, dict):
+        problem = f"The manifest is not an object but {json.dumps(manifest)[:80]}."
+        raise PackageFault("MAN-001", problem, "Make the default export of the manifest module a plain object.")
+
+
+def read_json(text: str) -> Json:
+    """A JSON value. Raises `ValueError` also for NaN and Infinity, which Python would take and no host knows."""
+    return cast("Json", json.loads(text, parse_constant=_refuse_constant))
+
+
+def is_file(path: Path) -> bool:
+    """Whether a file can be found there; a path that no file system can hold is not an error."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def read_package_json(root: Path, source: str) -> dict[str, Any]:
+    """The description of a plugin package, as npm reads it. Raises `UsageFault` when there is none."""
     path = root / "package.json"
-    if not path.is_file():
+    if not is_file(path):
         raise UsageFault(
             f"{source} has no package.json, so it is not a plugin package.",
             "Give the directory that holds package.json, a .tgz made by `npm pack`, or cmd:… with --provider-manifest.",
         )
     try:
         description: Any = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise UsageFault(f"{source}/package.json cannot be read: {error}.", "Repair it first.") from error
     if not isinstance(description, dict) or not is_plugin_package(cast("dict[str, Any]", description)):
         raise UsageFault(
@@ -202,11 +222,15 @@ def is_plugin_package(description: dict[str, Any]) -> bool:
     return name.startswith("paperclip-plugin-")
 
 
+def _refuse_constant(name: str) -> Json:
+    message = f"{name} is no JSON value"
+    raise ValueError(message)
+
+
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _last_error(stderr: str) -> str:
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    named = [line for line in lines if "Error" in line]
-    return (named or lines)[0][:400]
+def _without_a_word(run: Finished) -> str:
+    said = f" and wrote {run.said[:300]!r}" if run.said else ""
+    return f"Node ended with exit code {run.exit_code} before the import was done{said}"
