@@ -26,7 +26,6 @@ class Subject:
     contract: Contract
     driver: JsonObject
     problems: tuple[Problem, ...]
-    rejected: bool
     config: JsonObject = field(repr=False)
     stored_config: JsonObject
     secret_ids: Mapping[str, str] = field(repr=False)
@@ -98,11 +97,9 @@ class Subject:
         for fault in self.package.faults:
             return fault.requirement, fault.sentence()
         for problem in self.problems:
-            if problem.severity == "error" and problem.requirement is not None:
-                return problem.requirement, f"{problem.path}: {problem.message}"
-        if self.rejected:
-            first = next(problem for problem in self.problems if problem.severity == "error")
-            return RequirementId("MAN-001"), f"{first.path}: {first.message}"
+            if problem.severity == "error":
+                # Parts of a manifest that a sandbox provider does not need are in no row of their own.
+                return problem.requirement or RequirementId("MAN-001"), f"{problem.path}: {problem.message}"
         return None
 
 
@@ -124,7 +121,6 @@ def make_subject(
         contract=contract,
         driver=drivers[0] if drivers else {},
         problems=contract.manifest_problems(package.manifest) if package.fault("MAN-001") is None else (),
-        rejected=package.fault("MAN-001") is None and contract.manifest_rejected(package.manifest),
         config={**config, **secrets},
         stored_config={**config, **ids},
         secret_ids={ids[name]: value for name, value in secrets.items()},
