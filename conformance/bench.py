@@ -18,6 +18,9 @@ from conformance.steps import realized_lease
 from conformance.subject import Subject
 from conformance.wire.peer import Violation
 
+SHARED = "shared"
+"""Owner of the worker and the lease that many checks use."""
+
 CLOSE_LIMIT_S = 90.0
 """How long closing one lease may take (our choice: three times the host's limit for a destroy)."""
 
@@ -33,18 +36,20 @@ class Bench:
     _worker: Worker | None = None
     _lease: Lease | None = None
     _startup_fault: ProviderFault | None = None
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _judged_violations: dict[int, int] = field(default_factory=dict[int, int])
 
     async def provider(self, trace: Trace) -> Provider:
         """The shared worker, started or replaced as needed. Raises `Blocked` when it does not initialize."""
-        if self._startup_fault is not None:
-            raise Blocked(RequirementId("INIT-001"), self._startup_fault.sentence())
-        if self._worker is not None and not self._worker.alive:
-            await self._worker.kill()
-            self._worker = None
-        if self._worker is None:
-            self._worker = await self._start(trace)
-        return self._provider(trace, self._worker)
+        async with self._lock:
+            if self._startup_fault is not None:
+                raise Blocked(RequirementId("INIT-001"), self._startup_fault.sentence())
+            if self._worker is not None and not self._worker.alive:
+                await self._worker.kill()
+                self._worker = None
+            if self._worker is None:
+                self._worker = await self._start(Trace(trace.requirement, SHARED))
+            return self._provider(trace, self._worker)
 
     def launcher(self, trace: Trace) -> Launcher:
         """Starts workers for checks that judge the start itself."""
@@ -52,10 +57,11 @@ class Bench:
 
     async def lease(self, provider: Provider) -> Lease:
         """The lease that many checks share. Raises `Blocked` when there can be none."""
-        if self._lease is None:
-            shared = self._provider(Trace(provider.trace.requirement, "shared"), provider.worker)
-            self._lease = await realized_lease(shared)
-        return self._lease
+        async with self._lock:
+            if self._lease is None:
+                shared = self._provider(Trace(provider.trace.requirement, SHARED), provider.worker)
+                self._lease = await realized_lease(shared)
+            return self._lease
 
     def spoil_lease(self) -> None:
         """Do not hand the shared lease to another check; it is closed with the rest."""
@@ -73,7 +79,7 @@ class Bench:
     async def tidy(self, check: str) -> None:
         """End every lease that a check left open, and every worker it started."""
         for worker in list(self.launch.living):
-            if worker is not self._worker:
+            if worker.owner == check:
                 await worker.kill()
         for entry in self.ledger.open_entries(check):
             await self._end(entry)
@@ -116,7 +122,7 @@ class Bench:
             self.ledger.settle(entry, Ending.UNKNOWN)
 
     async def _start(self, trace: Trace) -> Worker:
-        worker = self.launch.start(Tenant.make(self._random(trace)))
+        worker = self.launch.start(trace.check, Tenant.make(self._random(trace)))
         try:
             await worker.initialize()
         except ProviderFault as fault:

@@ -39,6 +39,7 @@ class Declaration:
     needs: CapabilityKey | None
     when: Gate | None
     since: str
+    alone: bool
 
 
 @dataclass(frozen=True)
@@ -89,15 +90,17 @@ def check(
     needs: CapabilityKey | None = None,
     when: Gate | None = None,
     since: str = "2026.824",
+    alone: bool = False,
 ) -> Callable[[_AnyBody], _AnyBody]:
     """Declare a check of `requirement`.
 
     `level` may be lower than the requirement's own where a part of the rule is weaker or unclear. `needs` and `when`
-    are gates, decided before the body runs: a capability that must be claimed, and a fact about the package.
+    are gates, decided before the body runs: a capability that must be claimed, and a fact about the package. A check
+    that judges time, or changes what the shared worker does for others, runs `alone`.
     """
     if not _ID.fullmatch(requirement):
         raise KitError(f"{requirement!r} is no requirement id.")
-    declaration = Declaration(RequirementId(requirement), level, cost, needs, when, since)
+    declaration = Declaration(RequirementId(requirement), level, cost, needs, when, since, alone)
 
     def attach(body: _AnyBody) -> _AnyBody:
         setattr(body, _ATTRIBUTE, declaration)

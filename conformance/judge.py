@@ -2,11 +2,12 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.answer import evidence_of
-from conformance.bench import Bench
+from conformance.bench import SHARED, Bench
 from conformance.capabilities import claimed, verified_methods
 from conformance.checks import Check
 from conformance.errors import EnvironmentFault, ProviderFault, WorkerGone
@@ -69,19 +70,33 @@ class Judge:
             return _Ending(State.BLOCKED, f"The host refuses the package ({by}): {reason}", blocked_by=by)
         return None
 
+    async def judge_all(self, checks: Sequence[Check], *, at_once: int = 1) -> list[Result]:
+        """Judge checks in their order, up to `at_once` side by side where they do not mind; results in that order."""
+        free = asyncio.Semaphore(at_once)
+
+        async def one(check: Check) -> Result:
+            async with free:
+                return await self.judge(check)
+
+        beside = [check for check in checks if not check.declaration.alone]
+        results = dict(zip(beside, await asyncio.gather(*(one(check) for check in beside)), strict=True))
+        for check in checks:
+            if check.declaration.alone:
+                results[check] = await self.judge(check)
+        return [results[check] for check in checks]
+
     async def judge(self, check: Check) -> Result:
         """Run one check to its end, tidy up after it, and say what became of it. Never raises for the provider."""
         started = time.monotonic()
         trace = Trace(check.requirement, check.name)
-        recorded: list[dict[str, Any]] = []
-        self.bench.ledger.record = lambda event, fields: recorded.append({"event": event, **fields})
         ending = self.gate(check)
         if ending is None:
             ending = await self._run(check, trace)
             if ending.state in {State.FAIL, State.WARN, State.KIT_ERROR, State.INCONCLUSIVE}:
                 self.bench.spoil_lease()
             await self.bench.tidy(check.name)
-        events = [*recorded, *_observations(check, trace), *self._violations(check)]
+        told = self.bench.ledger.take_events(check.name, SHARED)
+        events = [*told, *_observations(check, trace), *self._violations(check)]
         return _result(check, trace, ending, time.monotonic() - started, events)
 
     async def _run(self, check: Check, trace: Trace) -> _Ending:

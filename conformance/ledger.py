@@ -1,6 +1,5 @@
 """What this run has made at the backend, and what became of it. The kit touches only what stands here."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -15,10 +14,6 @@ class Ending(StrEnum):
     DESTROYED = "destroyed"
     NEVER_OPENED = "never-opened"
     UNKNOWN = "unknown"
-
-
-def _unrecorded(_event: str, _fields: dict[str, object]) -> None:
-    """Before a check runs, nobody listens."""
 
 
 @dataclass
@@ -43,17 +38,23 @@ class Entry:
 
 @dataclass
 class Ledger:
-    """Entries in the order of their acquires. `record` gets every event for the event stream."""
+    """Entries in the order of their acquires, and the events that tell of them."""
 
     prefix: str = "L"
-    record: Callable[[str, dict[str, object]], None] = _unrecorded
     entries: list[Entry] = field(default_factory=list[Entry])
+    _untold: list[tuple[str, dict[str, str]]] = field(default_factory=list[tuple[str, dict[str, str]]])
+
+    def take_events(self, *checks: str) -> list[dict[str, str]]:
+        """The events of these checks, or of all, that nobody has taken yet; in the order in which they happened."""
+        taken = [event for check, event in self._untold if not checks or check in checks]
+        self._untold = [(check, event) for check, event in self._untold if checks and check not in checks]
+        return taken
 
     def intend(self, check: str) -> Entry:
         """Note an acquire before it is sent."""
         entry = Entry(f"{self.prefix}{len(self.entries) + 1}", check)
         self.entries.append(entry)
-        self.record("lease-open", {"lease": entry.label, "check": check})
+        self._untold.append((check, {"event": "lease-open", "lease": entry.label, "check": check}))
         return entry
 
     def hold(self, check: str, template: Template) -> None:
@@ -66,7 +67,7 @@ class Ledger:
             return
         entry.ending = ending
         if entry.is_sandbox:
-            self.record("lease-close", {"lease": entry.label, "how": ending})
+            self._untold.append((entry.check, {"event": "lease-close", "lease": entry.label, "how": str(ending)}))
 
     def settle_lease(self, label: str, ending: Ending) -> None:
         """Close the entry of a lease by its label."""

@@ -10,7 +10,7 @@ from conformance.bench import Bench
 from conformance.checks import Check
 from conformance.collection import Coverage, coverage, load_checks, required_ids, select_profiles
 from conformance.contract import load_contract
-from conformance.host.find import find_package
+from conformance.host.find import Unpacked, find_package
 from conformance.host.limits import Limits
 from conformance.host.tenant import random_uuid
 from conformance.host.worker import Launch
@@ -43,11 +43,20 @@ class Plan:
         return [*changed, *(f"Checks were left out by {text}." for text in self.filters)]
 
 
-def make_plan(settings: Settings, work: Path, *, filters: tuple[str, ...] = (), argv: tuple[str, ...] = ()) -> Plan:
+def make_plan(
+    settings: Settings,
+    work: Path,
+    *,
+    filters: tuple[str, ...] = (),
+    argv: tuple[str, ...] = (),
+    unpacked: Unpacked | None = None,
+) -> Plan:
     """Find the provider and settle everything else. Raises `UsageFault` or `EnvironmentFault`."""
     contract = load_contract(settings.revision)
     limits = Limits(contract, settings.limits)
-    package = find_package(settings.source, manifest=settings.manifest, node=settings.node, work=work)
+    package = find_package(
+        settings.source, manifest=settings.manifest, node=settings.node, work=work, unpacked=unpacked
+    )
     sandboxes = {"root": str(work / "sandboxes")} if package.keeps_sandboxes_on_disk else {}
     subject = make_subject(package, contract, settings.driver, {**sandboxes, **settings.config}, settings.secrets)
     checks = load_checks()

@@ -289,7 +289,7 @@ class Launcher:
     ) -> AsyncGenerator[Provider]:
         """A worker that is started but not initialized; `environment` is added to the host's."""
         acting_for = Tenant.make(self.random) if tenant is None else tenant
-        worker = self.launch.start(acting_for, environment)
+        worker = self.launch.start(self.trace.check, acting_for, environment)
         provider = Provider(self.trace, worker, self.subject, self.ledger, self.random)
         provider.tenant = acting_for
         try:

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,6 +19,8 @@ from conformance.checks import Check
 from conformance.collection import load_checks
 from conformance.errors import ConformanceError, EnvironmentFault, UsageFault
 from conformance.events import EventWriter, read_events
+from conformance.host.find import Unpacked
+from conformance.host.package import SourceKind
 from conformance.judge import Judge, Result
 from conformance.model import ExitCode, State
 from conformance.places import SUITES, folder_of
@@ -86,6 +88,13 @@ class Run:
         return 0 if given is None else 1 + int(str(given["workerid"]).removeprefix("gw"))
 
     @property
+    def unpacked(self) -> Unpacked | None:
+        """The tarball that the main process of a parallel run has unpacked already."""
+        given = self.worker_input
+        told = given["conformance"] if given is not None else {"root": None}
+        return Unpacked(Path(told["root"]), told["tarball"]) if told["root"] is not None else None
+
+    @property
     def reports(self) -> bool:
         """Whether this process writes the report."""
         return self.worker_input is None
@@ -93,6 +102,7 @@ class Run:
 
 def install(config: pytest.Config) -> None:
     """Read the settings and register the hooks. Raises `pytest.UsageError` with one sentence for bad input."""
+    _stay_out_of_the_package(config)
     option = config.getoption
     options = Options(
         source=str(option("provider")),
@@ -113,12 +123,22 @@ def install(config: pytest.Config) -> None:
         raise pytest.UsageError(fault.sentence()) from fault
     work = Path(tempfile.mkdtemp(prefix="provider-conformance-"))
     run = Run(config, settings, work, Redactor(settings.secrets))
+    if run.worker_input is not None:
+        run.settings = replace(settings, seed=run.worker_input["conformance"]["seed"])
     config.stash[_RUN] = run
     config.add_cleanup(lambda: _clean(run))
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         config.args = []
     config.pluginmanager.register(Hooks(run), "provider-conformance-hooks")
     config.pluginmanager.register(sys.modules[__name__], "provider-conformance-session")
+
+
+def _stay_out_of_the_package(config: pytest.Config) -> None:
+    # pytest takes the path after `--provider` for a test path when it looks for its root directory, and would then
+    # leave its cache in the package under test. There is no public way to say otherwise.
+    here = config.invocation_params.dir
+    if not here.is_relative_to(config.rootpath) and config.getoption("rootdir") is None:
+        config._rootpath = here  # type: ignore[attr-defined]  # noqa: SLF001 - see above
 
 
 def _clean(run: Run) -> None:
@@ -141,7 +161,13 @@ class Hooks:
         try:
             arguments = [self.run.redact(text) for text in self.run.config.invocation_params.args]
             argv = (Path(sys.argv[0]).name, *arguments)
-            self.run.plan = make_plan(self.run.settings, self.run.work, filters=_filters(self.run.config), argv=argv)
+            self.run.plan = make_plan(
+                self.run.settings,
+                self.run.work,
+                filters=_filters(self.run.config),
+                argv=argv,
+                unpacked=self.run.unpacked,
+            )
             if self.run.reports and not session.config.option.collectonly:
                 _open_report(self.run)
         except UsageFault as fault:
@@ -153,7 +179,13 @@ class Hooks:
 
     def pytest_configure_node(self, node: Any) -> None:
         """Give every process of a parallel run the same seed and the package that was already unpacked."""
-        node.workerinput["conformance"] = {"seed": self.run.settings.seed, "work": str(self.run.work)}
+        package = self.run.plan.subject.package if self.run.plan is not None else None
+        unpacked = package is not None and package.kind is SourceKind.TARBALL
+        node.workerinput["conformance"] = {
+            "seed": self.run.settings.seed,
+            "root": str(package.root) if package is not None and unpacked else None,
+            "tarball": package.digests.tarball if package is not None else None,
+        }
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
@@ -195,7 +227,7 @@ class Hooks:
             return report
         if call.when == "call" and result is not None:
             events = [*_advertised_once(self.run), *events_of(result, self.run.plan.subject)]
-            report.__dict__["conformance"] = {"state": result.state, "events": _plain(self.run, events)}
+            report.__dict__["conformance"] = {"state": str(result.state), "events": _plain(self.run, events)}
             if isinstance(call.excinfo and call.excinfo.value, CheckFailed):
                 report.longrepr = str(cast("Any", call.excinfo).value)
         elif call.when == "teardown" and self.run.pending:
@@ -251,8 +283,8 @@ async def conformance_judge(pytestconfig: pytest.Config) -> AsyncGenerator[Judge
     try:
         yield Judge(bench)
     finally:
-        bench.ledger.record = lambda event, fields: run.pending.append({"event": event, **fields})
         await bench.close()
+        run.pending.extend(bench.ledger.take_events())
         run.pending.extend(late_observation(violation) for violation in bench.new_violations())
 
 

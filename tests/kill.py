@@ -42,7 +42,7 @@ async def judge_provider(
         bench = bench_for(plan, Transcript(), work, os.environ)
         judge = Judge(bench)
         try:
-            return [await judge.judge(check) for check in plan.checks if not only or check.requirement in only]
+            return await judge.judge_all([check for check in plan.checks if not only or check.requirement in only])
         finally:
             await bench.close()
 

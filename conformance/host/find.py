@@ -5,6 +5,7 @@ import shlex
 import shutil
 import sys
 import tarfile
+from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.errors import EnvironmentFault, PackageFault, UsageFault
@@ -32,7 +33,17 @@ NPM_LIMIT_S = 120.0
 """Patience for npm (contract: the host gives its own install as long)."""
 
 
-def find_package(source: str, *, manifest: Path | None, node: str | None, work: Path) -> Package:
+@dataclass(frozen=True)
+class Unpacked:
+    """A tarball that was unpacked before, with its dependencies, and its digest."""
+
+    root: Path
+    digest: str
+
+
+def find_package(
+    source: str, *, manifest: Path | None, node: str | None, work: Path, unpacked: Unpacked | None = None
+) -> Package:
     """Find and read the provider `source`; files that are made go below `work`.
 
     Raises `UsageFault` or `EnvironmentFault`. What the package itself breaks is in `Package.faults`.
@@ -41,6 +52,8 @@ def find_package(source: str, *, manifest: Path | None, node: str | None, work: 
         return _command(source, manifest)
     if manifest is not None:
         raise UsageFault("--provider-manifest goes only with --provider 'cmd:…'.", "A package brings its own manifest.")
+    if unpacked is not None:
+        return open_directory(source, unpacked.root, find_node(node), work, SourceKind.TARBALL, unpacked.digest)
     if source == "reference":
         return _reference(source)
     if source.startswith("mutant:"):

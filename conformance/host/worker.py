@@ -62,18 +62,22 @@ class Launch:
         listed = items_of(object_of(self.package.manifest).get("capabilities"))
         return frozenset(name for name in listed if isinstance(name, str))
 
-    def start(self, tenant: Tenant, extra_environment: Mapping[str, str] | None = None) -> "Worker":
-        """Start a worker. Raises `EnvironmentFault` when the program cannot run; never waits for the worker."""
-        return Worker(self, tenant, extra_environment or {})
+    def start(self, owner: str, tenant: Tenant, extra_environment: Mapping[str, str] | None = None) -> "Worker":
+        """Start a worker for `owner`, a check or the bench.
+
+        Raises `EnvironmentFault` when the program cannot run; never waits for the worker.
+        """
+        return Worker(self, owner, tenant, extra_environment or {})
 
 
 class Worker:
     """A worker process, from start to stop. Made by `Launch.start`."""
 
-    def __init__(self, launch: Launch, tenant: Tenant, extra_environment: Mapping[str, str]) -> None:
+    def __init__(self, launch: Launch, owner: str, tenant: Tenant, extra_environment: Mapping[str, str]) -> None:
         if launch.package.argv is None:
             raise KitError("A worker was to be started although the package has none.")
         self.launch = launch
+        self.owner = owner
         self.number = next(launch.numbers)
         self.methods: tuple[str, ...] | None = None
         self.supported: Json = None
