@@ -72,10 +72,11 @@ class Trace:
         frames: Sequence[FrameNumber] = (),
         sent: str = "",
         advice: str = "",
+        most: int = SHOWN_CHARACTERS,
     ) -> None:
-        """Record a decision. Raises `Finding` when it does not hold."""
+        """Record a decision; of `observed`, `most` characters are kept. Raises `Finding` when it does not hold."""
         shown = observed if isinstance(observed, str) else show(observed)
-        decision = Decision(holds, expected, cut(shown), tuple(frames))
+        decision = Decision(holds, expected, cut(shown, most), tuple(frames))
         self.decisions.append(decision)
         if not holds:
             raise Finding(decision, cut(sent), advice)

@@ -11,9 +11,12 @@ from conformance.contract import javascript
 from conformance.contract.dialect import Schema, SchemaSet
 from conformance.contract.records import Problem, Severity
 from conformance.model import Json, RequirementId
+from conformance.nearest import nearest
 
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SHOWN = 80  # characters of a provider's value in a message; enough to recognise it, too few to flood a report
+
+_LISTED = 20  # words that a message may list; the host knows some eighty capabilities
 
 _RULES = {
     "type": "wrong-type",
@@ -142,13 +145,22 @@ def _says_too_long(value: object, wanted: Any) -> str:
     return f"must have at most {wanted} characters, has {length} (counted in UTF-16 units, as the host does)"
 
 
+def _says_unknown(value: object, known: list[str]) -> str:
+    if len(known) <= _LISTED:
+        return f"{shown(value)} is not one of {', '.join(known)}"
+    guess = nearest(str(value), known)
+    return f"{shown(value)} is not one of the {len(known)} words that the host knows here" + (
+        f"; did you mean {shown(guess)}?" if guess else ""
+    )
+
+
 _SAYINGS: Mapping[str, Callable[[Any, Any], str]] = {
     "type": _says_type,
     "required": lambda _value, _wanted: "is required and missing",
     "additionalProperties": lambda _value, _wanted: "is not a key that may stand here",
     "minLength": _says_too_short,
     "maxLength": _says_too_long,
-    "enum": lambda value, wanted: f"{shown(value)} is not one of {', '.join(map(str, wanted))}",
+    "enum": lambda value, wanted: _says_unknown(value, [str(word) for word in wanted]),
     "const": lambda value, wanted: f"must be {shown(wanted)}, not {shown(value)}",
     "minItems": lambda value, wanted: f"must hold at least {wanted}, holds {len(value)}",
     "maxItems": lambda value, wanted: f"must hold at most {wanted}, holds {len(value)}",
