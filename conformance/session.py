@@ -90,9 +90,8 @@ class Run:
     @property
     def unpacked(self) -> Unpacked | None:
         """The tarball that the main process of a parallel run has unpacked already."""
-        given = self.worker_input
-        told = given["conformance"] if given is not None else {"root": None}
-        return Unpacked(Path(told["root"]), told["tarball"]) if told["root"] is not None else None
+        told: dict[str, Any] = self.worker_input["conformance"] if self.worker_input is not None else {}
+        return Unpacked(Path(told["root"]), told["tarball"]) if told.get("root") is not None else None
 
     @property
     def reports(self) -> bool:

@@ -11,19 +11,35 @@ import os
 import sys
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from conformance.events import EventWriter, read_events
 from conformance.fixtures.mutants import all_mutants
 from conformance.fixtures.mutants.mutant import Mutant
 from conformance.judge import Judge, Result
-from conformance.model import State
-from conformance.plan import bench_for, make_plan
+from conformance.model import ExitCode, Level, State
+from conformance.plan import Plan, bench_for, make_plan
+from conformance.record import advertised, declared, events_of, header, late_observation
+from conformance.reports.report import Report
+from conformance.reports.tally import tally
 from conformance.settings import Options, read_settings
 from conformance.wire.transcript import Transcript
 
 BAD = frozenset({State.FAIL, State.WARN})
 GOOD = frozenset({State.PASS, State.UNSUPPORTED, State.NOT_APPLICABLE})
+
+AT_ONCE = 6
+"""Checks side by side: most of a check is waiting for processes."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A provider that was judged: the results of its checks, and the report that a run would print."""
+
+    plan: Plan
+    results: list[Result]
+    report: Report
 
 
 async def judge_provider(
@@ -33,18 +49,30 @@ async def judge_provider(
     config: str | None = None,
     limits: Mapping[str, float] | None = None,
     node: str | None = None,
-) -> list[Result]:
-    """The results of all checks, or of those whose requirement is in `only`, on one provider."""
+    at_once: int = AT_ONCE,
+) -> Judged:
+    """Judge one provider by all checks, or by those whose requirement is in `only`."""
     with tempfile.TemporaryDirectory(prefix="provider-conformance-test-") as folder:
         work = Path(folder)
         settings = read_settings(Options(source, config=config, node=node, seed=1), os.environ, work)
         plan = make_plan(replace(settings, limits=dict(limits or {})), work)
         bench = bench_for(plan, Transcript(), work, os.environ)
-        judge = Judge(bench)
+        chosen = [check for check in plan.checks if not only or check.requirement in only]
         try:
-            return await judge.judge_all([check for check in plan.checks if not only or check.requirement in only])
+            results = await Judge(bench).judge_all(chosen, at_once=at_once)
         finally:
             await bench.close()
+        stream = work / "events.jsonl"
+        with EventWriter(stream) as writer:
+            writer.write("header", **header(plan))
+            writer.write("declared", **declared(plan.subject))
+            methods = next((worker.methods for worker in bench.launch.started if worker.initialized), None)
+            writer.write("advertised", **advertised(plan.subject, methods))
+            events = [event for result in results for event in events_of(result, plan.subject)]
+            late = [late_observation(violation) for violation in bench.new_violations()]
+            for event in [*events, *bench.ledger.take_events(), *late]:
+                writer.write(str(event["event"]), **{key: value for key, value in event.items() if key != "event"})
+        return Judged(plan, results, tally(read_events(stream)))
 
 
 def violated(results: Sequence[Result]) -> set[str]:
@@ -58,8 +86,9 @@ def broken(results: Sequence[Result]) -> set[str]:
     return {result.check.requirement for result in results if result.state in BAD} | violated(results)
 
 
-def complaints(mutant: type[Mutant], results: Sequence[Result]) -> list[str]:
+def complaints(mutant: type[Mutant], judged: Judged) -> list[str]:
     """What is wrong with the verdict on a mutant, in sentences; empty when it is right."""
+    results = judged.results
     tested = {result.check.requirement for result in results}
     named, seen = set(mutant.breaks), broken(results)
     odd = [
@@ -74,16 +103,26 @@ def complaints(mutant: type[Mutant], results: Sequence[Result]) -> list[str]:
         if result.state in BAD and result.check.requirement not in named
     ]
     wire = [f"{number} should not have been violated" for number in sorted(violated(results) - named)]
-    return [*missed, *extra, *wire, *odd]
+    return [*missed, *extra, *wire, *odd, *_wrong_exit(judged)]
 
 
-def _print(results: Sequence[Result]) -> None:
-    for result in results:
+def _wrong_exit(judged: Judged) -> list[str]:
+    """A broken MUST ends a run with 1; a broken SHOULD alone does not lower the verdict."""
+    rules = judged.plan.subject.contract.requirements
+    graded = {result.check.requirement for result in judged.results if result.state is State.FAIL}
+    on_the_wire = {number for number in violated(judged.results) if rules[number].level is Level.MUST}  # type: ignore[index]
+    if graded | on_the_wire and judged.report.exit_code != ExitCode.FAILED:
+        return [f"the exit code should have been 1, not {judged.report.exit_code}"]
+    return []
+
+
+def _print(judged: Judged) -> None:
+    for result in judged.results:
         print(f"{result.state:<14} {result.check.requirement:<10} {result.check.name}  {result.seconds:.2f}s")
         if result.state not in GOOD:
             for label in ("reason", "sent", "expected", "observed", "advice"):
                 print(f"    {label}: {getattr(result, label)}")
-    for number in sorted(violated(results)):
+    for number in sorted(violated(judged.results)):
         print(f"violated on the wire: {number}")
 
 
@@ -94,7 +133,7 @@ def _print_mutants(prefixes: Sequence[str]) -> int:
             continue
         found = complaints(mutant, asyncio.run(judge_provider(f"mutant:{name}")))
         wrong += bool(found)
-        print(f"{'WRONG' if found else 'ok':<6} {name} {', '.join(mutant.breaks)}")
+        print(f"{'WRONG' if found else 'ok':<6} {name} {', '.join(mutant.breaks)}", flush=True)
         for sentence in found:
             print(f"    {sentence}")
     return wrong

@@ -1,7 +1,6 @@
 """Facts of JavaScript that decide what the host accepts, where Python would decide otherwise."""
 
 import re
-from email.utils import parsedate_tz
 from functools import cache
 
 _WHITESPACE = (
@@ -11,7 +10,18 @@ _WHITESPACE = (
 _ISO = re.compile(
     r"(?P<year>\d{4}|\+\d{6}|-(?!000000)\d{6})(?:-(?P<month>\d\d)(?:-(?P<day>\d\d))?)?"
     r"(?:[Tt ](?P<hour>\d\d):(?P<minute>\d\d)(?::(?P<second>\d\d)(?P<fraction>\.\d+)?)?"
-    r"\s*(?:[Zz]|[+-]\d\d:?\d\d)?)?",
+    r"(?:[Zz]|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?)?",
+    re.ASCII,
+)
+_DAY = r"(?:0?[1-9]|[12]\d|3[01])"
+_MONTH_NAME = r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
+_CLOCK = r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?"
+_ZONE = r"(?:UTC|GMT|Z|(?:GMT)?[+-](?:[01]\d|2[0-3]):?[0-5]\d(?: UTC)?)"
+_SPELLED = re.compile(
+    rf"(?:[A-Z][a-z]{{2}},? )?(?:{_DAY} {_MONTH_NAME}|{_MONTH_NAME} {_DAY},?) \d{{4}}"
+    rf"(?: {_CLOCK}(?: {_ZONE})?)?(?: \(.*\))?"
+    rf"|[A-Z][a-z]{{2}} {_MONTH_NAME} {_DAY} {_CLOCK} (?:UTC|GMT) \d{{4}}"
+    rf"|\d{{4}}[-/](?:0[1-9]|1[0-2])[-/]{_DAY} {_CLOCK}(?: {_ZONE})?",
     re.ASCII,
 )
 _LARGEST_YEAR = 275_759  # the last year that JavaScript's range of times holds as a whole
@@ -69,13 +79,13 @@ def is_integer(value: object) -> bool:
 
 
 def is_date(text: str) -> bool:
-    """Whether JavaScript's `Date` reads the text, as far as the contract allows: an ISO form or a mail date.
+    """Whether JavaScript's `Date` reads the text: an ISO form, or one in which programs usually spell a date.
 
-    V8 guesses a date in nearly any text that holds a digit; such luck is not taken for a date here.
+    V8 finds a date in nearly any text that holds a digit; such luck is not taken for a date here.
     """
     match = _ISO.fullmatch(text)
     if match is None:
-        return re.match(r"[A-Za-z]{3}, ", text) is not None and parsedate_tz(text) is not None
+        return _SPELLED.fullmatch(text) is not None
     month, day = int(match["month"] or 1), int(match["day"] or 1)
     hour, minute, second = (int(match[name] or 0) for name in ("hour", "minute", "second"))
     if abs(int(match["year"])) > _LARGEST_YEAR or not 1 <= month <= _MONTHS or not 1 <= day <= _DAYS:

@@ -1,0 +1,86 @@
+"""Trees as tar archives, the only form in which they pass through a command. Archives are read, never unpacked here."""
+
+import io
+import os
+import stat
+import tarfile
+from typing import assert_never
+
+from conformance.errors import KitError
+from conformance.files.tree import ALL_MODE_BITS, Entry, File, Folder, Link, Special, SpecialKind, Tree
+
+EMPTY_ARCHIVE = bytes(1024)
+"""What the host sends for a directory without entries (contract)."""
+
+
+class UnreadableArchiveError(ValueError):
+    """Bytes that are no archive of a tree."""
+
+
+def pack(tree: Tree) -> bytes:
+    """An archive as the host makes it: uncompressed, every entry by its own name, none for the directory itself."""
+    if not tree.entries:
+        return EMPTY_ARCHIVE
+    packed = io.BytesIO()
+    with tarfile.open(
+        fileobj=packed, mode="w", format=tarfile.GNU_FORMAT, encoding="utf-8", errors="surrogateescape"
+    ) as archive:
+        for path, entry in sorted(tree.entries.items()):
+            # A name that begins with a dash must not look like an option to an unpacking tar.
+            member = tarfile.TarInfo(f"./{os.fsdecode(path)}")
+            member.uid, member.gid = os.getuid(), os.getgid()
+            content = _describe(member, entry)
+            archive.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def unpack(archive: bytes) -> Tree:
+    """The tree in an archive. Raises `UnreadableArchiveError` for anything else, names that climb among them."""
+    entries: dict[bytes, Entry] = {}
+    if not archive.strip(b"\0"):
+        return Tree(entries)
+    try:
+        with tarfile.open(
+            fileobj=io.BytesIO(archive), mode="r:", encoding="utf-8", errors="surrogateescape"
+        ) as opened:
+            for member in opened:
+                path = os.fsencode(member.name).removeprefix(b"./").rstrip(b"/")
+                if path not in {b"", b"."}:
+                    entries[path] = _entry(opened, member, entries)
+        return Tree(entries)
+    except (tarfile.TarError, EOFError, ValueError, KitError) as error:
+        raise UnreadableArchiveError(f"not an archive of a tree: {error}") from error
+
+
+def _describe(member: tarfile.TarInfo, entry: Entry) -> bytes:
+    match entry:
+        case File(content=content, mode=mode):
+            member.mode, member.size = mode, len(content)
+            return content
+        case Folder():
+            member.type, member.mode = tarfile.DIRTYPE, 0o755
+        case Link(target=target):
+            member.type, member.linkname, member.mode = tarfile.SYMTYPE, os.fsdecode(target), 0o777
+        case Special(kind=SpecialKind.PIPE):
+            member.type, member.mode = tarfile.FIFOTYPE, 0o644
+        case Special():
+            raise KitError(f"{entry.kind} cannot be packed.")
+        case _:
+            assert_never(entry)
+    return b""
+
+
+def _entry(archive: tarfile.TarFile, member: tarfile.TarInfo, before: dict[bytes, Entry]) -> Entry:
+    if member.issym():
+        return Link(os.fsencode(member.linkname))
+    if member.isdir():
+        return Folder()
+    if member.islnk():
+        # A second name of a file that stands earlier in the archive.
+        return before[os.fsencode(member.linkname).removeprefix(b"./")]
+    if member.isfifo():
+        return Special(SpecialKind.PIPE)
+    file = archive.extractfile(member) if member.isreg() else None
+    if file is None:
+        return Special(SpecialKind.OTHER)
+    return File(file.read(), stat.S_IMODE(member.mode) & ALL_MODE_BITS)
