@@ -1,0 +1,64 @@
+"""Real pytest runs in a directory of their own, the way a user starts them."""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+RUN_LIMIT_S = 300
+"""Backstop for one run; it is reached only when something hangs."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A run that ended: exit code and everything it printed."""
+
+    code: int
+    output: str
+    folder: Path
+
+    @property
+    def report(self) -> Path:
+        """The folder of the report."""
+        return self.folder / "conformance-report"
+
+    @property
+    def leftovers(self) -> list[str]:
+        """What the run left in its private temporary directory."""
+        return sorted(path.name for path in (self.folder / "tmp").iterdir())
+
+
+def environment_for(folder: Path) -> dict[str, str]:
+    """The environment of a run: its own empty HOME and temporary directory."""
+    (folder / "tmp").mkdir(exist_ok=True)
+    (folder / "home").mkdir(exist_ok=True)
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV"))}
+    return {
+        **inherited,
+        "HOME": str(folder / "home"),
+        "TMPDIR": str(folder / "tmp"),
+        "PYTHONSAFEPATH": "1",
+        "COLUMNS": "100",
+    }
+
+
+def run_pytest(folder: Path, *arguments: str) -> Finished:
+    """Run pytest in `folder` with the kit installed."""
+    return run_module(folder, "pytest", *arguments)
+
+
+def run_module(folder: Path, module: str, *arguments: str) -> Finished:
+    """Run a module of this Python in `folder`."""
+    done = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        cwd=folder,
+        env=environment_for(folder),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=RUN_LIMIT_S,
+        check=False,
+    )
+    return Finished(done.returncode, done.stdout, folder)
