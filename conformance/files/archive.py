@@ -7,7 +7,17 @@ import tarfile
 from typing import assert_never
 
 from conformance.errors import KitError
-from conformance.files.tree import ALL_MODE_BITS, Entry, File, Folder, Link, Special, SpecialKind, Tree
+from conformance.files.tree import (
+    ALL_MODE_BITS,
+    LARGEST_BYTES,
+    Entry,
+    File,
+    Folder,
+    Link,
+    Special,
+    SpecialKind,
+    Tree,
+)
 
 EMPTY_ARCHIVE = bytes(1024)
 """What the host sends for a directory without entries (contract)."""
@@ -17,8 +27,11 @@ class UnreadableArchiveError(ValueError):
     """Bytes that are no archive of a tree."""
 
 
-def pack(tree: Tree) -> bytes:
-    """An archive as the host makes it: uncompressed, every entry by its own name, none for the directory itself."""
+def pack(tree: Tree, *, owner: int = 0) -> bytes:
+    """An archive as the host makes it: uncompressed, every entry by its own name, none for the directory itself.
+
+    `owner` is the user id that it names for every entry; an unpacking tar regards it only where it runs as root.
+    """
     if not tree.entries:
         return EMPTY_ARCHIVE
     packed = io.BytesIO()
@@ -26,9 +39,8 @@ def pack(tree: Tree) -> bytes:
         fileobj=packed, mode="w", format=tarfile.GNU_FORMAT, encoding="utf-8", errors="surrogateescape"
     ) as archive:
         for path, entry in sorted(tree.entries.items()):
-            # A name that begins with a dash must not look like an option to an unpacking tar.
-            member = tarfile.TarInfo(f"./{os.fsdecode(path)}")
-            member.uid, member.gid = os.getuid(), os.getgid()
+            member = tarfile.TarInfo(os.fsdecode(path))
+            member.uid = member.gid = owner
             content = _describe(member, entry)
             archive.addfile(member, io.BytesIO(content))
     return packed.getvalue()
@@ -48,7 +60,7 @@ def unpack(archive: bytes) -> Tree:
                 if path not in {b"", b"."}:
                     entries[path] = _entry(opened, member, entries)
         return Tree(entries)
-    except (tarfile.TarError, EOFError, ValueError, KitError) as error:
+    except (tarfile.TarError, EOFError, LookupError, ValueError, KitError) as error:
         raise UnreadableArchiveError(f"not an archive of a tree: {error}") from error
 
 
@@ -80,6 +92,9 @@ def _entry(archive: tarfile.TarFile, member: tarfile.TarInfo, before: dict[bytes
         return before[os.fsencode(member.linkname).removeprefix(b"./")]
     if member.isfifo():
         return Special(SpecialKind.PIPE)
+    if member.size > LARGEST_BYTES:
+        # Also a sparse file, which is small in the archive and as large as it claims once it is read.
+        return Special(SpecialKind.OVERSIZED)
     file = archive.extractfile(member) if member.isreg() else None
     if file is None:
         return Special(SpecialKind.OTHER)

@@ -6,10 +6,7 @@ from pathlib import Path
 from typing import assert_never
 
 from conformance.errors import KitError
-from conformance.files.tree import ALL_MODE_BITS, Entry, File, Folder, Link, Special, SpecialKind, Tree
-
-LARGEST_BYTES = 1 << 26
-"""Largest file that is read into memory (our choice: 64 MiB, six times what any check sends in a tree)."""
+from conformance.files.tree import ALL_MODE_BITS, LARGEST_BYTES, Entry, File, Folder, Link, Special, SpecialKind, Tree
 
 DEEPEST_LEVEL = 300
 """How deep a directory is looked into (our choice: each level keeps one descriptor open)."""

@@ -10,6 +10,9 @@ from conformance.errors import KitError
 ALL_MODE_BITS = 0o7777
 """Permission bits of a file, together with the three that lend rights."""
 
+LARGEST_BYTES = 1 << 26
+"""Largest file that is read into memory (our choice: 64 MiB, six times what any check sends in a tree)."""
+
 
 @dataclass(frozen=True)
 class File:

@@ -1,0 +1,73 @@
+"""Trees in a sandbox: put there and looked at by commands, so that native sync is judged by something else.
+
+When such a command fails, the check behind it is blocked: commands and image have rules of their own.
+"""
+
+import base64
+import binascii
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.evidence import Blocked
+from conformance.files.archive import UnreadableArchiveError, pack, unpack
+from conformance.files.tree import Tree
+from conformance.host.lease import Lease
+from conformance.model import RequirementId
+from conformance.provider import Provider
+from conformance.steps import Outcome, quote, run_to_success
+
+HASH = "if command -v sha256sum >/dev/null 2>&1; then sha256sum; else shasum -a 256; fi"
+"""A shell command that prints the SHA-256 of its input, and then a dash."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A directory in the sandbox and one on the host, both fresh and empty, for one check alone."""
+
+    remote: str
+    host: Path
+
+
+async def make_place(provider: Provider, lease: Lease) -> Place:
+    """Make the two directories."""
+    remote = f"{lease.remote_cwd}/{provider.new_id()}"
+    await run_to_success(provider, lease, f"mkdir -p {quote(remote)}")
+    return Place(remote, provider.scratch.resolve())
+
+
+async def place_tree(provider: Provider, lease: Lease, folder: str, tree: Tree) -> None:
+    """Add a tree to a directory of the sandbox, which is made if need be."""
+    archive = f"{folder}.{provider.new_id()}.tar"
+    await run_to_success(
+        provider,
+        lease,
+        f"mkdir -p {quote(folder)} && umask 0 && base64 -d > {quote(archive)} && "
+        f"tar -xpf {quote(archive)} -C {quote(folder)} && rm -f {quote(archive)}",
+        stdin=base64.b64encode(pack(tree)).decode(),
+    )
+
+
+async def tree_at(provider: Provider, lease: Lease, folder: str) -> Tree:
+    """What a directory of the sandbox holds; nothing when there is none of this name."""
+    archive = quote(f"{folder}.{provider.new_id()}.tar")
+    outcome = await run_to_success(
+        provider,
+        lease,
+        f"if [ -d {quote(folder)} ]; then tar -cf {archive} -C {quote(folder)} . && base64 < {archive} && "
+        f"rm -f {archive}; fi",
+    )
+    try:
+        return unpack(base64.b64decode("".join(outcome.stdout.split()), validate=True))
+    except (UnreadableArchiveError, binascii.Error) as error:
+        raise Blocked(RequirementId("FALL-005"), f"a tar of a directory came damaged: {error}", outcome.frames) from error
+
+
+async def digest_at(provider: Provider, lease: Lease, path: str) -> str:
+    """The SHA-256 of a file in the sandbox, in hexadecimal; empty when it cannot be read."""
+    outcome = await run_to_success(provider, lease, f"if [ -f {quote(path)} ]; then ( {HASH} ) < {quote(path)}; fi")
+    return digest_in(outcome)
+
+
+def digest_in(outcome: Outcome) -> str:
+    """The first word of what a hash command printed."""
+    return next(iter(outcome.stdout.split()), "")

@@ -1,0 +1,127 @@
+"""Sending the host's transfer commands, and what comes of them."""
+
+import base64
+import binascii
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from conformance.evidence import Blocked
+from conformance.expect import expect
+from conformance.files.archive import UnreadableArchiveError, pack, unpack
+from conformance.files.tree import Tree
+from conformance.host.lease import Lease
+from conformance.model import RequirementId
+from conformance.provider import Provider
+from conformance.steps import Outcome, outcome_of
+from conformance.transfer.steps import (
+    BLOCK_BYTES,
+    Step,
+    block_of,
+    folder_of,
+    pack_workspace,
+    remove,
+    size_of,
+    unpack_directory,
+    write_file,
+)
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """Moves files on one lease by commands alone.
+
+    Every command has to succeed. One that does not decides against the provider; with `standing_on`, where the transfer
+    only prepares something else, it blocks the check by that rule.
+    """
+
+    provider: Provider
+    lease: Lease
+    standing_on: str | None = None
+
+    async def send(self, step: Step, *, cwd: str = "/", env: Mapping[str, str] | None = None) -> Outcome:
+        """Run one step. That it ended with 0 is demanded."""
+        outcome = await self.try_to_send(step, cwd=cwd, env=env)
+        self.demand(
+            outcome,
+            outcome.exit_code == 0 and not outcome.timed_out,
+            that="the host's transfer command ends with 0",
+            observed=outcome.came,
+        )
+        return outcome
+
+    async def try_to_send(self, step: Step, *, cwd: str = "/", env: Mapping[str, str] | None = None) -> Outcome:
+        """Run one step. How it ended is not looked at."""
+        limit = int(self.provider.launch.limits["command_time"].value)
+        return outcome_of(
+            await self.provider.execute(
+                self.lease,
+                self.lease.shell,
+                ["-c", step.script],
+                cwd=cwd,
+                env=env,
+                stdin=step.stdin,
+                timeout_ms=limit,
+            )
+        )
+
+    def demand(self, outcome: Outcome, holds: bool, *, that: str, observed: object, advice: str = "") -> None:  # noqa: FBT001
+        """Decide by what an outcome shows, or block."""
+        if self.standing_on is None:
+            expect(outcome, holds, that=that, observed=observed, advice=advice)
+        elif not holds:
+            raise Blocked(RequirementId(self.standing_on), f"expected that {that}; saw {observed}", outcome.frames)
+
+    async def upload(self, path: str, content: bytes) -> Outcome:
+        """Write a file. Gives the outcome of the command that put it in place."""
+        unique = self.provider.new_id()
+        *before, last = write_file(path, content, unique)
+        for step in before:
+            await self.send(step)
+        outcome = await self.send(last)
+        await self.try_to_send(remove(f"{path}.paperclip-upload.{unique}"))
+        return outcome
+
+    async def download(self, path: str) -> bytes:
+        """Read a file, block by block, until it has as many bytes as it was said to have."""
+        outcome = await self.send(size_of(path))
+        said = outcome.stdout.strip()
+        self.demand(outcome, said.isdecimal(), that="wc -c prints one number", observed=outcome.came)
+        content = b""
+        while len(content) < int(said):
+            outcome = await self.send(block_of(path, len(content) // BLOCK_BYTES))
+            block = self._decoded(outcome)
+            content += block
+            self.demand(
+                outcome,
+                len(content) == int(said) or len(block) == BLOCK_BYTES,
+                that=f"the blocks of a file of {said} bytes have that many bytes together",
+                observed=f"{len(content)} bytes, the last block {len(block)} of them",
+                advice="Return stdout whole; 4.3 MB in one call are usual for the host.",
+            )
+        return content
+
+    async def put_directory(self, folder: str, tree: Tree) -> Outcome:
+        """Replace a directory by a tree."""
+        archive = f"{folder}.paperclip-syncin.tar.{self.provider.new_id()}"
+        await self.upload(archive, pack(tree, owner=os.getuid()))
+        return await self.send(unpack_directory(folder, archive))
+
+    async def take_directory(self, folder: str, *exclude: str) -> Tree:
+        """Read a directory as the host reads the workspace."""
+        archive = f"{folder}.{self.provider.new_id()}/workspace-download.tar"
+        outcome = await self.send(pack_workspace(folder, archive, exclude))
+        content = await self.download(archive)
+        await self.send(remove(folder_of(archive)))
+        try:
+            return unpack(content)
+        except UnreadableArchiveError as error:
+            self.demand(outcome, holds=False, that="the host can read the archive", observed=str(error))
+            raise
+
+    def _decoded(self, outcome: Outcome) -> bytes:
+        try:
+            return base64.b64decode("".join(outcome.stdout.split()), validate=True)
+        except binascii.Error as error:
+            self.demand(outcome, holds=False, that="stdout is base64 and nothing else", observed=f"{error}")
+            raise
