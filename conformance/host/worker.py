@@ -163,7 +163,6 @@ class Worker:
             except ProviderFault:
                 gone = await process.wait_exit(limits.seconds("shutdown_grace"))
             if not gone:
-                process.killed_by_kit = True
                 process.send_signal(signal.SIGTERM)
                 await process.wait_exit(limits.seconds("terminate_grace"))
         await self.kill()

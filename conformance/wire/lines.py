@@ -9,35 +9,39 @@ from dataclasses import dataclass
 MAX_LINE_UNITS = 134_217_728
 """Longest line the host reads, in UTF-16 units (contract: protocol.md section 3). Longer ones are dropped."""
 
-# One UTF-16 unit is at most three bytes of UTF-8, so a line with more bytes is too long in any case.
-_MAX_LINE_BYTES = 3 * MAX_LINE_UNITS
+KEPT_OF_A_DROPPED_LINE = 4_096
+"""Bytes kept of the start of a line that is too long (our choice: enough to see whose answer it was)."""
+
+_CONTINUATIONS = bytes(range(0x80, 0xC0))
+_STARTS_OF_FOUR = bytes(range(0xF0, 0x100))
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line without its end. `dropped`: it was too long; `data` then holds only its first bytes."""
+    """One line without its end. `size` is in bytes. `dropped`: it was too long; `data` then holds only its start."""
 
     data: bytes
     size: int
     dropped: bool = False
-    ended: bool = True
 
 
-def utf16_units(text: str) -> int:
-    """Length of `text` as JavaScript counts it."""
-    return len(text) + sum(1 for character in text if character > "\uffff") if not text.isascii() else len(text)
+def units_of(data: bytes) -> int:
+    """UTF-16 units of a piece of UTF-8, cut anywhere: each first byte counts one, those of four-byte characters two."""
+    if data.isascii():
+        return len(data)
+    starts = len(data.translate(None, _CONTINUATIONS))
+    return starts + len(data) - len(data.translate(None, _STARTS_OF_FOUR))
 
 
 class LineCutter:
     """Feed it chunks, get whole lines. Keeps at most one line, and of an endless one only its start."""
 
-    _KEPT_OF_A_DROPPED_LINE = 4_096
-
-    def __init__(self, max_bytes: int = _MAX_LINE_BYTES) -> None:
-        self._max_bytes = max_bytes
+    def __init__(self, max_units: int = MAX_LINE_UNITS) -> None:
+        self._max_units = max_units
         self._parts: list[bytes] = []
-        self._held = 0
-        self._overflow = 0
+        self._size = 0
+        self._units: int | None = None
+        self._dropping = False
 
     def feed(self, chunk: bytes) -> Iterator[Line]:
         """Yield every line that `chunk` completes, in order."""
@@ -45,37 +49,39 @@ class LineCutter:
         while (end := chunk.find(b"\n", start)) >= 0:
             yield self._complete(chunk[start:end])
             start = end + 1
-        rest = chunk[start:] if start else chunk
-        if rest:
-            self._hold(rest)
+        self._hold(chunk[start:] if start else chunk)
 
     def finish(self) -> Line | None:
-        """The unfinished last line at end of stream, if there is one."""
-        if not self._held and not self._overflow:
-            return None
-        line = self._complete(b"")
-        return Line(line.data, line.size, line.dropped, ended=False)
+        """The unfinished last line at the end of the stream, if there is one."""
+        return self._complete(b"") if self._size else None
 
     def _complete(self, tail: bytes) -> Line:
-        if self._overflow or self._held + len(tail) > self._max_bytes:
-            self._hold(tail)
-            start = b"".join(self._parts)[: self._KEPT_OF_A_DROPPED_LINE]
-            line = Line(start, self._held + self._overflow, dropped=True)
-        elif self._parts:
-            self._parts.append(tail)
-            data = b"".join(self._parts)
-            line = Line(data, len(data))
-        else:
-            line = Line(tail, len(tail))
-        self._parts, self._held, self._overflow = [], 0, 0
+        self._hold(tail)
+        line = Line(b"".join(self._parts), self._size, self._dropping)
+        self._parts, self._size, self._units, self._dropping = [], 0, None, False
         return line
 
     def _hold(self, part: bytes) -> None:
-        if self._overflow or self._held + len(part) > self._max_bytes:
-            self._overflow += len(part)
-            self._parts = [
-                b"".join(self._parts)[: self._KEPT_OF_A_DROPPED_LINE] or part[: self._KEPT_OF_A_DROPPED_LINE]
-            ]
+        if not part:
+            return
+        self._size += len(part)
+        if self._dropping:
             return
         self._parts.append(part)
-        self._held += len(part)
+        if self._size > self._max_units and self._count(part) > self._max_units:
+            self._dropping = True
+            self._parts = [b"".join(self._start())[:KEPT_OF_A_DROPPED_LINE]]
+
+    def _count(self, newest: bytes) -> int:
+        # Counting costs a copy, so it begins only where the number of bytes leaves room for doubt.
+        counted = sum(map(units_of, self._parts)) if self._units is None else self._units + units_of(newest)
+        self._units = counted
+        return counted
+
+    def _start(self) -> Iterator[bytes]:
+        size = 0
+        for part in self._parts:
+            yield part
+            size += len(part)
+            if size >= KEPT_OF_A_DROPPED_LINE:
+                return

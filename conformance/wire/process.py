@@ -1,11 +1,13 @@
 """One worker process: three pipes that are always drained, and a stop that always ends."""
 
 import asyncio
+import codecs
 import contextlib
 import os
 import signal
 import subprocess
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,9 @@ STDERR_TAIL = 8_000
 DRAIN_AFTER_EXIT_S = 1.0
 """How long output of a dead worker is still awaited when a grandchild holds its pipe (our choice)."""
 
+KILL_LIMIT_S = 10.0
+"""How long the end of a killed process is awaited (our choice: only one that is stuck in the kernel takes longer)."""
+
 
 @dataclass(frozen=True)
 class Command:
@@ -34,8 +39,8 @@ class Command:
 class WorkerProcess:
     """A started worker in a process group of its own.
 
-    Bytes of stdout go to `on_output`, bytes of stderr to `on_stderr`; `on_closed` is called once, when stdout is
-    at its end. All callbacks run on the event loop. Raises `EnvironmentFault` when the program cannot be started.
+    Bytes of stdout go to `on_output`, bytes of stderr to `on_stderr`; each pipe's end is told once, by no bytes at all.
+    All callbacks run on the event loop. Raises `EnvironmentFault` when the program cannot be started.
     """
 
     def __init__(
@@ -44,13 +49,12 @@ class WorkerProcess:
         *,
         on_output: Callable[[bytes], None],
         on_stderr: Callable[[bytes], None],
-        on_closed: Callable[[], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._on_output = on_output
         self._on_stderr = on_stderr
-        self._on_closed = on_closed
         self._stderr = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         try:
             self._child = subprocess.Popen(
                 list(command.argv),
@@ -68,11 +72,13 @@ class WorkerProcess:
                 "Check that the program exists and may be executed.",
             ) from error
         self.pid = self._child.pid
-        self.killed_by_kit = False
+        self.disturbed = False
+        """Whether the kit killed or signalled it or closed its stdin: what it was writing then may end anywhere."""
         self.exited = asyncio.Event()
         self.output_ended = asyncio.Event()
         self._stderr_ended = asyncio.Event()
-        self._outbox: list[memoryview] = []
+        self._reading = True
+        self._outbox: deque[memoryview] = deque()
         self._stdin: int | None = self._take_over(self._child.stdin)
         self._stdout: int | None = self._take_over(self._child.stdout)
         self._stderr_fd: int | None = self._take_over(self._child.stderr)
@@ -100,37 +106,36 @@ class WorkerProcess:
             except BlockingIOError:
                 written = 0
             except OSError:
-                self.close_stdin()
+                self._close_stdin()
                 return
             if written == len(data):
                 return
             self._loop.add_writer(self._stdin, self._write_more)
-            data = data[written:] if written else data
-        self._outbox.append(memoryview(data))
+            self._outbox.append(memoryview(data)[written:])
+        else:
+            self._outbox.append(memoryview(data))
 
-    def close_stdin(self) -> None:
-        """Give the worker end of file, as a host that dies does."""
-        if self._stdin is not None:
-            self._loop.remove_writer(self._stdin)
-            os.close(self._stdin)
-            self._stdin = None
-            self._outbox.clear()
+    def end_stdin(self) -> None:
+        """Give the worker end of file, as a host that dies does. What is still queued for it is lost."""
+        self.disturbed = True
+        self._close_stdin()
 
     def pause_reading(self) -> None:
         """Stop reading stdout, as a slow host does; stderr is still drained."""
+        self._reading = False
         if self._stdout is not None:
             self._loop.remove_reader(self._stdout)
 
     def resume_reading(self) -> None:
         """Read stdout again."""
+        self._reading = True
         if self._stdout is not None:
             self._loop.add_reader(self._stdout, self._read_output)
 
     def send_signal(self, number: signal.Signals) -> None:
         """Signal the worker itself, not what it started. Nothing happens when it has ended."""
-        if not self.exited.is_set():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(self.pid, number)
+        self.disturbed = True
+        self._child.send_signal(number)
 
     async def wait_exit(self, seconds: float) -> bool:
         """Whether the process ended within the time."""
@@ -142,18 +147,19 @@ class WorkerProcess:
     async def kill(self) -> None:
         """End the worker and whatever is left of its process group, then close every pipe. Safe to repeat."""
         if not self.exited.is_set():
-            self.killed_by_kit = True
+            self.disturbed = True
         self._kill_group()
-        await self.exited.wait()
+        await self.wait_exit(KILL_LIMIT_S)
         self._kill_group()
+        self.resume_reading()
         await self.drain()
-        self.close_stdin()
+        self._close_stdin()
         self._end_output()
         self._end_stderr()
 
     def kill_now(self) -> None:
         """Last resort without an event loop: end the process group and do not wait."""
-        self.killed_by_kit = True
+        self.disturbed = True
         self._kill_group()
 
     async def drain(self) -> None:
@@ -173,6 +179,13 @@ class WorkerProcess:
         os.set_blocking(descriptor, False)
         return descriptor
 
+    def _close_stdin(self) -> None:
+        if self._stdin is not None:
+            self._loop.remove_writer(self._stdin)
+            os.close(self._stdin)
+            self._stdin = None
+            self._outbox.clear()
+
     def _write_more(self) -> None:
         if self._stdin is None:
             return
@@ -183,11 +196,11 @@ class WorkerProcess:
                 if written < len(head):
                     self._outbox[0] = head[written:]
                     return
-                self._outbox.pop(0)
+                self._outbox.popleft()
         except BlockingIOError:
             return
         except OSError:
-            self.close_stdin()
+            self._close_stdin()
             return
         self._loop.remove_writer(self._stdin)
 
@@ -215,7 +228,7 @@ class WorkerProcess:
         except OSError:
             chunk = b""
         if chunk:
-            self._stderr = (self._stderr + chunk.decode("utf-8", "replace"))[-STDERR_TAIL:]
+            self._stderr = (self._stderr + self._decoder.decode(chunk))[-STDERR_TAIL:]
             self._on_stderr(chunk)
         else:
             self._end_stderr()
@@ -226,7 +239,7 @@ class WorkerProcess:
             os.close(self._stdout)
             self._stdout = None
             self.output_ended.set()
-            self._on_closed()
+            self._on_output(b"")
 
     def _end_stderr(self) -> None:
         if self._stderr_fd is not None:
@@ -234,8 +247,19 @@ class WorkerProcess:
             os.close(self._stderr_fd)
             self._stderr_fd = None
             self._stderr_ended.set()
+            self._on_stderr(b"")
 
     def _wait(self) -> None:
         self._child.wait()
         with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(self.exited.set)
+            self._loop.call_soon_threadsafe(self._note_exit)
+
+    def _note_exit(self) -> None:
+        self.exited.set()
+        # A grandchild may hold the pipes for ever. The host gives up its calls when the worker ends, not its children.
+        self._loop.call_later(DRAIN_AFTER_EXIT_S, self._stop_reading)
+
+    def _stop_reading(self) -> None:
+        if self._reading:
+            self._end_output()
+        self._end_stderr()
