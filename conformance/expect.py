@@ -16,6 +16,9 @@ REFUSALS = {
 }
 """Codes of a proper refusal, by what is refused (protocol.md section 4)."""
 
+SHOWN_DIFFERENCE = 24
+"""Characters shown of two texts from where they part (our choice: a finding must fit on a screen)."""
+
 
 def expect(evidence: Evidence, holds: bool, *, that: str, observed: object, advice: str = "") -> None:  # noqa: FBT001
     """Demand that something holds. `that` names what the rule demands; `observed` is what was seen."""
@@ -34,6 +37,31 @@ def expect_equal(evidence: Evidence, what: str, observed: object, expected: obje
         observed=f"{what} is {cut(show(observed), 300)}",
         advice=advice,
     )
+
+
+def expect_same_text(evidence: Evidence, what: str, observed: str, expected: str, *, advice: str = "") -> None:
+    """Demand equal texts of any length; a difference is shown where it begins, escaped and in hex."""
+    expect(
+        evidence,
+        observed == expected,
+        that=f"{what} is {cut(show(expected), 300)} ({len(expected)} characters)",
+        observed=difference(what, observed, expected),
+        advice=advice,
+    )
+
+
+def difference(what: str, observed: str, expected: str) -> str:
+    """Where two texts part, for a person; what they are when they do not."""
+    if observed == expected:
+        return f"{what} is as it should be ({len(observed)} characters)"
+    pairs = enumerate(zip(observed, expected, strict=False))
+    place = next((number for number, (one, other) in pairs if one != other), min(len(observed), len(expected)))
+    came, wanted = (text[place : place + SHOWN_DIFFERENCE] for text in (observed, expected))
+    return f"{what} has {len(observed)} characters; at character {place} came {_exact(came)} and not {_exact(wanted)}"
+
+
+def _exact(text: str) -> str:
+    return f"{show(text)} (hex {text.encode('utf-8', 'surrogatepass').hex() or 'of nothing'})"
 
 
 def expect_answered(answer: Answer, *, advice: str = "") -> None:
