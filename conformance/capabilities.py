@@ -6,8 +6,10 @@ from types import MappingProxyType
 from typing import TypeAlias, cast
 
 from conformance.contract import Contract
-from conformance.errors import KitError
 from conformance.model import CapabilityKey, Json, JsonObject, Situation, items_of, object_of
+
+SANDBOX_PROVIDER = "sandbox_provider"
+"""The only kind of driver that the host uses as a sandbox provider."""
 
 Declared: TypeAlias = Mapping[CapabilityKey, bool | None]
 """Per capability: true, false, or None where the key is omitted."""
@@ -51,9 +53,16 @@ def declared_capabilities(contract: Contract, driver: JsonObject) -> Declared:
     return MappingProxyType(folded)
 
 
-def unknown_capability_keys(contract: Contract, driver: JsonObject) -> tuple[str, ...]:
-    """Keys of `sandboxCapabilities` that this revision refuses; one of them rejects the whole manifest."""
-    return tuple(key for key in object_of(driver.get("sandboxCapabilities")) if key not in contract.capabilities)
+def refused(contract: Contract, driver: JsonObject) -> bool:
+    """Whether the host refuses any manifest with this declaration, so that no plugin is ever identified by it.
+
+    One key that the revision does not know is enough, and so is one value that is no boolean.
+    """
+    nested = driver.get("sandboxCapabilities", {})
+    flags = {rule.legacy_flag for rule in contract.capabilities.values()} & driver.keys()
+    values = [*object_of(nested).values(), *(driver[flag] for flag in flags if flag is not None)]
+    known = contract.capabilities.keys() >= object_of(nested).keys()
+    return not (isinstance(nested, Mapping) and known and all(isinstance(value, bool) for value in values))
 
 
 def verified_methods(supported: Json) -> frozenset[str]:
@@ -73,7 +82,7 @@ def identify(installed: Mapping[str, Json], plugin_id: str | None, driver_key: s
         return None
     for driver in items_of(object_of(installed.get(plugin_id)).get("environmentDrivers")):
         found = object_of(driver)
-        if found.get("driverKey") == driver_key and found.get("kind") == "sandbox_provider":
+        if found.get("driverKey") == driver_key and found.get("kind") == SANDBOX_PROVIDER:
             return found
     return None
 
@@ -91,15 +100,16 @@ def lease_situations(metadata: JsonObject, *, reusable: bool) -> frozenset[Situa
 def resolve(
     contract: Contract, *, verified: frozenset[str], driver: JsonObject | None, situations: Iterable[Situation] = ()
 ) -> Snapshot:
-    """The effective capabilities. `driver` is None when the exact plugin could not be identified: nothing is on."""
+    """The effective capabilities.
+
+    Nothing is on when the exact plugin could not be identified: `driver` is None, or is no sandbox provider, or stands
+    in a manifest that the host refuses.
+    """
     asked = frozenset(situations)
-    if driver is None or Situation.IDENTITY_FAILURE in asked:
-        return Snapshot(tuple((key, False) for key in contract.capabilities))
-    if unknown_capability_keys(contract, driver):
-        # The host refuses such a manifest, so no plugin with this declaration is ever identified.
+    if driver is None or driver.get("kind") != SANDBOX_PROVIDER or refused(contract, driver):
         return Snapshot(tuple((key, False) for key in contract.capabilities))
     declared = declared_capabilities(contract, driver)
-    removed = _removed(contract, asked)
+    removed = {key for rule in contract.narrowings if rule.situation in asked for key in rule.removes}
     return Snapshot(
         tuple(
             (key, _is_on(rule.opt_in, declared[key]) and verified.issuperset(rule.prerequisites) and key not in removed)
@@ -118,19 +128,10 @@ def every_situation(contract: Contract, *, verified: frozenset[str], driver: Jso
 
 def claimed(contract: Contract, key: CapabilityKey, driver: JsonObject) -> bool:
     """Whether a host would use the capability if the methods were there: declared true, or omitted and deferring."""
+    if driver.get("kind") != SANDBOX_PROVIDER:
+        return False
     return _is_on(contract.capabilities[key].opt_in, declared_capabilities(contract, driver)[key])
 
 
 def _is_on(opt_in: bool, declared: bool | None) -> bool:  # noqa: FBT001 - two facts of one key, never mixed up
     return declared if declared is not None else not opt_in
-
-
-def _removed(contract: Contract, situations: frozenset[Situation]) -> frozenset[CapabilityKey]:
-    known = {rule.situation: rule.removes for rule in contract.narrowings}
-    removed: frozenset[CapabilityKey] = frozenset()
-    for situation in situations:
-        if situation in known:
-            removed |= known[situation]
-        elif situation not in {Situation.PLAIN, Situation.REUSABLE_LEASE}:
-            raise KitError(f"The contract data names no narrowing for the situation {situation}.")
-    return removed

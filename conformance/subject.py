@@ -3,15 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from conformance.capabilities import Declared, declared_capabilities
+from conformance.capabilities import SANDBOX_PROVIDER, Declared, declared_capabilities
 from conformance.contract import Contract, Problem
 from conformance.errors import UsageFault
 from conformance.host.package import Package
 from conformance.host.tenant import secret_id
 from conformance.model import JsonObject, RequirementId, items_of, object_of
-
-SANDBOX_PROVIDER = "sandbox_provider"
-"""The only driver kind that the host uses as a sandbox provider."""
 
 
 @dataclass(frozen=True)
