@@ -229,7 +229,7 @@ def _result(check: Check, trace: Trace, ending: _Ending, seconds: float, events:
         advice=finding.advice if finding is not None else "",
         blocked_by=ending.blocked_by,
         seconds=round(seconds, 4),
-        limit_share=None if trace.nearest_to_limit is None else round(trace.nearest_to_limit, 4),
+        limit_share=None if trace.nearest_to_limit is None else round(trace.nearest_to_limit, 6),
         frames=last.frames if last is not None else ending.frames,
         events=tuple(events),
     )

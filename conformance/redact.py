@@ -1,6 +1,7 @@
 """Keeping secrets out of everything that is written."""
 
 import base64
+import json
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
@@ -26,12 +27,7 @@ class Redactor:
 
 
 def _forms(value: str) -> Iterable[str]:
-    raw = value.encode()
-    escaped = value.encode("unicode_escape").decode().replace('"', '\\"')
-    return {
-        value,
-        escaped,
-        quote(value, safe=""),
-        base64.b64encode(raw).decode(),
-        base64.urlsafe_b64encode(raw).decode(),
-    }
+    raw = value.encode("utf-8", "surrogatepass")
+    in_json = {json.dumps(value, ensure_ascii=plain)[1:-1] for plain in (True, False)}
+    in_base64 = {base64.b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode()}
+    return {value, quote(raw, safe=""), *in_json, *in_base64}
