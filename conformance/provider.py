@@ -9,7 +9,7 @@ from pathlib import Path
 
 from conformance.answer import Answer, answer_of, evidence_of
 from conformance.calls import Calls
-from conformance.errors import AnswerTimeout, ProviderFault, RpcError
+from conformance.errors import AnswerTimeout, KitError, ProviderFault, RpcError
 from conformance.evidence import Trace
 from conformance.host.invocation import Invocation
 from conformance.host.lease import Keeper, Lease
@@ -85,6 +85,14 @@ class Provider(Calls):
         folder.mkdir(parents=True)
         return folder
 
+    @property
+    def greeting(self) -> Answer:
+        """What this worker answered to `initialize`, which may have been before the check began."""
+        reply = self.worker.greeting
+        if reply is None:
+            raise KitError("The greeting of a worker was wanted that has not answered initialize.")
+        return self._answer(reply.method, {}, (reply.sent, reply.received), time.monotonic(), reply.result, None, None)
+
     def new_id(self) -> str:
         """A fresh UUID from the seed of the run."""
         return str(random_uuid(self.random))
@@ -99,6 +107,7 @@ class Provider(Calls):
             reply = await self.worker.initialize()
         except ProviderFault as fault:
             raise self._failed(method, params, (before,), started, fault, None) from fault
+        self.trace.spent((time.monotonic() - started) / self.launch.limits.seconds("initialize"))
         return self._answer(method, params, (reply.sent, reply.received), started, reply.result, None, None)
 
     async def acquire(

@@ -56,6 +56,18 @@ class Outcome:
         return f"{ending}, stdout {cut(show(self.stdout), 200)}, stderr {cut(show(self.stderr), 200)}"
 
 
+async def initialize_worker(provider: Provider) -> Answer:
+    """Get a worker that was only started ready for other calls."""
+    return await _standing_on("INIT-001", provider.initialize())
+
+
+def advertised_methods(provider: Provider) -> tuple[str, ...]:
+    """What the worker says it can do; blocked by INIT-002 when it does not say so in a list of texts."""
+    if provider.worker.methods is None:
+        raise Blocked(RequirementId("INIT-002"), f"there is no list of methods: {provider.greeting.came}")
+    return provider.worker.methods
+
+
 async def acquire_lease(provider: Provider, *, reuse: bool = False) -> Lease:
     """A lease whose workspace is not realized yet."""
     config = provider.reuse_config if reuse else provider.config

@@ -82,6 +82,7 @@ class Worker:
         self.methods: tuple[str, ...] | None = None
         self.supported: Json = None
         self.initialized = False
+        self.greeting: Reply | None = None
         self.notices: list[Notice] = []
         self._random = random.Random(f"{launch.seed}/{self.number}")  # noqa: S311 - ids that can be repeated
         self.invocations = Invocations(self._random)
@@ -117,7 +118,7 @@ class Worker:
         Raises `ProviderFault` for everything that makes a host give up on the worker (protocol.md section 5).
         """
         params = initialize_params(self.launch.package.manifest, self.launch.contract)
-        reply = await self.call(MethodName("initialize"), params)
+        reply = self.greeting = await self.call(MethodName("initialize"), params)
         result: Any = reply.result
         if not isinstance(result, dict) or not result.get("ok"):  # type: ignore[union-attr]
             raise MalformedAnswer(reply.method, RequirementId("INIT-001"), f"its result is not ok: {result!r}"[:300])
