@@ -1,5 +1,6 @@
 """Every line in both directions, numbered, timed and written to disk as it happens."""
 
+import contextlib
 import json
 import time
 from collections.abc import Callable
@@ -71,7 +72,7 @@ class Transcript:
         frame = Frame(number, worker, direction, round(self._clock() - self._start, 6), length, kept)
         self.frames.append(frame)
         if self._file is not None:
-            self._file.write(self._redact(json.dumps(_as_json(frame), separators=(",", ":"))) + "\n")
+            self._file.write(self._redact(_as_json(frame)) + "\n")
             self._file.flush()
         return number
 
@@ -102,7 +103,7 @@ class Transcript:
         self.close()
 
 
-def _as_json(frame: Frame) -> dict[str, object]:
+def _as_json(frame: Frame) -> str:
     line: dict[str, object] = {
         "frame": frame.number,
         "t": frame.seconds,
@@ -112,10 +113,12 @@ def _as_json(frame: Frame) -> dict[str, object]:
     }
     text = frame.data.decode("utf-8", "backslashreplace")
     if not frame.whole:
-        return {**line, "cut": text}
+        return _ENCODER.encode({**line, "cut": text})
     if frame.direction in {Direction.TO_HOST, Direction.TO_WORKER}:
-        try:
-            return {**line, "msg": json.loads(text)}
-        except (ValueError, RecursionError):
-            return {**line, "text": text}
-    return {**line, "text": text}
+        # What is no JSON, such as NaN, must not make the transcript none either.
+        with contextlib.suppress(ValueError, RecursionError):
+            return _ENCODER.encode({**line, "msg": json.loads(text)})
+    return _ENCODER.encode({**line, "text": text})
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)

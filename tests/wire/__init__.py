@@ -1,0 +1,1 @@
+"""Tests of the wire: lines, messages, transcript, process and peer."""
