@@ -1,10 +1,12 @@
 """Which host call a worker message belongs to (protocol.md section 8)."""
 
 import random
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from conformance.host.scope import Scope, wanted
 from conformance.host.tenant import random_uuid
-from conformance.model import Json, JsonObject, MethodName
+from conformance.model import Json, JsonObject, MethodName, object_of
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,21 @@ class Invocations:
         """The call is settled: its id is no longer valid."""
         self._open.pop(invocation.id, None)
         self.ended.add(invocation.id)
+
+    def scope(self, message: JsonObject, configured: Collection[str]) -> Scope:
+        """For whom a worker's message may speak.
+
+        With an id, for the company of that call, while it is open. Without, for the one company that it names, if that
+        has stored settings of the plugin (`configured`).
+        """
+        number = message.get("paperclipInvocationId")
+        if number is not None:
+            invocation = self.find(number)
+            return Scope(None, invalid=True) if invocation is None else Scope(invocation.company)
+        named = wanted(str(message.get("method")), object_of(message.get("params")))
+        if isinstance(named, str) and named in configured:
+            return Scope(named)
+        return Scope(None, invalid=bool(self._open))
 
     def find(self, number: object) -> Invocation | None:
         """The open call with this id."""

@@ -17,6 +17,7 @@ from conformance.host.invocation import Invocation, Invocations
 from conformance.host.limits import Limits
 from conformance.host.package import Package
 from conformance.host.services import HostServices
+from conformance.host.store import HostStore
 from conformance.host.tenant import Tenant
 from conformance.model import FrameNumber, Json, JsonObject, MethodName, RequirementId, items_of, object_of
 from conformance.wire.peer import Peer, Reply
@@ -52,6 +53,7 @@ class Launch:
     own_environment: Mapping[str, str]
     pass_through: tuple[str, ...] = ()
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
+    store: HostStore = field(default_factory=HostStore)
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     started: "list[Worker]" = field(default_factory=lambda: list["Worker"]())
     living: "set[Worker]" = field(default_factory=lambda: set["Worker"]())
@@ -86,7 +88,9 @@ class Worker:
         self.notices: list[Notice] = []
         self._random = random.Random(f"{launch.seed}/{self.number}")  # noqa: S311 - ids that can be repeated
         self.invocations = Invocations(self._random)
-        self.services = HostServices(launch.contract, launch.capabilities, self.invocations, launch.secrets)
+        self.services = HostServices(
+            launch.contract, launch.capabilities, self.invocations, launch.secrets, launch.store
+        )
         environment = worker_environment(
             launch.own_environment, tenant.plugin_row, launch.capabilities, launch.pass_through
         )
@@ -137,6 +141,9 @@ class Worker:
         seconds: float | None = None,
     ) -> Reply:
         """One request with the host's invocation context and the host's patience; raises `ProviderFault`."""
+        if method == "configChanged":
+            # The host has stored the settings before it tells the worker; from then on they can be asked for.
+            self.launch.store.configs[str(params.get("companyId"))] = object_of(params.get("config"))
         rule = self.launch.contract.methods.get(method)
         invocation = self.invocations.start(method, params) if rule is None or rule.invocation else None
         limit, allowed = self.launch.limits.of_call(method, params)
