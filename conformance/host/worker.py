@@ -161,10 +161,13 @@ class Worker:
                 self.invocations.end(invocation)
 
     async def stop(self) -> None:
-        """The host's ladder: `shutdown`, grace, SIGTERM, SIGKILL; then whatever is left of the process group."""
+        """The host's ladder: `shutdown`, grace, SIGTERM, SIGKILL; then whatever is left of the process group.
+
+        A worker that did not initialize is killed at once, as the host does.
+        """
         limits = self.launch.limits
         process = self.peer.process
-        if self.alive:
+        if self.alive and self.initialized:
             try:
                 await self.call(MethodName("shutdown"), {})
                 gone = await process.wait_exit(limits.seconds("shutdown_grace"))
