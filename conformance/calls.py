@@ -35,7 +35,9 @@ class Calls(ABC):
         """How workers are started."""
 
     @abstractmethod
-    async def call(self, method: str, params: JsonObject, *, seconds: float | None = None) -> Answer:
+    async def call(
+        self, method: str, params: JsonObject, *, seconds: float | None = None, beside: JsonObject | None = None
+    ) -> Answer:
         """Any request."""
 
     async def health(self) -> Answer:

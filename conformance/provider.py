@@ -222,8 +222,13 @@ class Provider(Calls):
         self.ledger.settle_held(template, Ending.DESTROYED)
         return answer
 
-    async def call(self, method: str, params: JsonObject, *, seconds: float | None = None) -> Answer:
-        """Any request, with the host's invocation context and time limit; `seconds` replaces that limit."""
+    async def call(
+        self, method: str, params: JsonObject, *, seconds: float | None = None, beside: JsonObject | None = None
+    ) -> Answer:
+        """Any request, with the host's invocation context and time limit; `seconds` replaces that limit.
+
+        `beside` are more keys next to `params`.
+        """
         name = MethodName(method)
         started = time.monotonic()
         sent: list[FrameNumber] = []
@@ -235,7 +240,7 @@ class Provider(Calls):
 
         _, allowed = self.launch.limits.of_call(name, params)
         try:
-            reply = await self.worker.call(name, params, on_sent=note, seconds=seconds)
+            reply = await self.worker.call(name, params, on_sent=note, seconds=seconds, beside=beside)
         except ProviderFault as fault:
             invocation = invocations[0] if invocations else None
             raise self._failed(name, params, tuple(sent), started, fault, invocation) from fault

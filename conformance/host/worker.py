@@ -139,8 +139,12 @@ class Worker:
         *,
         on_sent: Callable[[FrameNumber, Invocation | None], None] | None = None,
         seconds: float | None = None,
+        beside: JsonObject | None = None,
     ) -> Reply:
-        """One request with the host's invocation context and the host's patience; raises `ProviderFault`."""
+        """One request with the host's invocation context and the host's patience; raises `ProviderFault`.
+
+        `beside` are more keys next to `params`, as a newer host may send them.
+        """
         if method == "configChanged":
             # The host has stored the settings before it tells the worker; from then on they can be asked for.
             self.launch.store.configs[str(params.get("companyId"))] = object_of(params.get("config"))
@@ -153,7 +157,7 @@ class Worker:
                 params,
                 seconds=allowed if seconds is None else seconds,
                 limit=limit,
-                beside=invocation.beside_params if invocation is not None else None,
+                beside={**(beside or {}), **(invocation.beside_params if invocation is not None else {})},
                 on_sent=(lambda frame: on_sent(frame, invocation)) if on_sent is not None else None,
             )
         finally:
@@ -184,6 +188,10 @@ class Worker:
         self.launch.living.discard(self)
 
     def _serve(self, message: JsonObject, frame: FrameNumber) -> None:
+        method = message.get("method")
+        needed = self.launch.contract.worker_methods.get(method) if isinstance(method, str) else None
+        if needed is not None and needed not in self.launch.capabilities:
+            self.peer.violates("RPC-017", f"{method} was asked without the manifest capability {needed}", frame)
         self.services.answer(message, frame, self._send)
 
     def _send(self, message: JsonObject) -> None:

@@ -167,6 +167,10 @@ class Peer:
         self.process.write(line + b"\n")
         return frame
 
+    def violates(self, requirement: str, problem: str, frame: FrameNumber) -> None:
+        """Note that a line breaks a rule which the wire itself does not know."""
+        self._note(Flaw(RequirementId(requirement), problem), frame)
+
     # -- lines
 
     def _feed(self, chunk: bytes) -> None:
