@@ -52,9 +52,7 @@ def unpack(archive: bytes) -> Tree:
     if not archive.strip(b"\0"):
         return Tree(entries)
     try:
-        with tarfile.open(
-            fileobj=io.BytesIO(archive), mode="r:", encoding="utf-8", errors="surrogateescape"
-        ) as opened:
+        with tarfile.open(fileobj=io.BytesIO(archive), mode="r:", encoding="utf-8", errors="surrogateescape") as opened:
             for member in opened:
                 path = os.fsencode(member.name).removeprefix(b"./").rstrip(b"/")
                 if path not in {b"", b"."}:

@@ -1,7 +1,6 @@
 """The difference between two trees, in sentences."""
 
 import hashlib
-from itertools import takewhile
 from typing import assert_never
 
 from conformance.evidence import Evidence
@@ -69,7 +68,7 @@ def name_of(path: bytes) -> str:
     shown = ascii(text)
     if len(text) <= SHOWN_NAME_CHARACTERS:
         return shown
-    return f"{ascii(text[:SHOWN_NAME_CHARACTERS])}… ({len(path)} bytes)"
+    return f"{text[:SHOWN_NAME_CHARACTERS]!a}… ({len(path)} bytes)"
 
 
 def _change(before: Entry, after: Entry) -> str:
@@ -77,7 +76,10 @@ def _change(before: Entry, after: Entry) -> str:
         return f"is {described(after)} and should be {described(before)}"
     changes: list[str] = []
     if before.content != after.content:
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before.content, after.content)))
+        same = next(
+            (place for place, (old, new) in enumerate(zip(before.content, after.content, strict=False)) if old != new),
+            min(len(before.content), len(after.content)),
+        )
         changes.append(
             f"holds {_size(after.content)} and should hold {_size(before.content)}, different from byte {same} on"
         )

@@ -1,4 +1,4 @@
-"""Trees on the host's disk. A provider may be writing there too, so nothing found is trusted and no link is followed."""
+"""Trees on the host's disk. A provider may be writing there too: nothing found is trusted, no link is followed."""
 
 import os
 import stat
@@ -20,16 +20,15 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 def build(tree: Tree, folder: Path) -> None:
     """Make a directory that holds exactly this tree. It must not exist yet."""
     folder.mkdir(parents=True)
-    base = os.fsencode(folder)
     for path, entry in sorted(tree.entries.items()):
-        place = base + b"/" + path
+        place = folder / os.fsdecode(path)
         match entry:
             case File(content=content, mode=mode):
                 write_new(place, content, mode)
             case Folder():
-                os.mkdir(place, 0o755)
+                place.mkdir(0o755)
             case Link(target=target):
-                os.symlink(target, place)
+                place.symlink_to(os.fsdecode(target))
             case Special(kind=SpecialKind.PIPE):
                 os.mkfifo(place)
             case Special():
@@ -38,7 +37,7 @@ def build(tree: Tree, folder: Path) -> None:
                 assert_never(entry)
 
 
-def write_new(place: bytes | Path, content: bytes, mode: int = 0o644) -> None:
+def write_new(place: Path, content: bytes, mode: int = 0o644) -> None:
     """Write a file that must not exist yet; its mode does not depend on the umask."""
     descriptor = os.open(place, _WRITE, 0o600)
     with os.fdopen(descriptor, "wb") as file:

@@ -19,6 +19,9 @@ from conformance.steps import Outcome, quote, run_to_success
 HASH = "if command -v sha256sum >/dev/null 2>&1; then sha256sum; else shasum -a 256; fi"
 """A shell command that prints the SHA-256 of its input, and then a dash."""
 
+ROUNDS = 1_200
+"""How often a command looks for an event, every 50 ms, before it gives up by itself (our choice: one minute)."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -59,7 +62,9 @@ async def tree_at(provider: Provider, lease: Lease, folder: str) -> Tree:
     try:
         return unpack(base64.b64decode("".join(outcome.stdout.split()), validate=True))
     except (UnreadableArchiveError, binascii.Error) as error:
-        raise Blocked(RequirementId("FALL-005"), f"a tar of a directory came damaged: {error}", outcome.frames) from error
+        raise Blocked(
+            RequirementId("FALL-005"), f"a tar of a directory came damaged: {error}", outcome.frames
+        ) from error
 
 
 async def digest_at(provider: Provider, lease: Lease, path: str) -> str:
@@ -71,3 +76,8 @@ async def digest_at(provider: Provider, lease: Lease, path: str) -> str:
 def digest_in(outcome: Outcome) -> str:
     """The first word of what a hash command printed."""
     return next(iter(outcome.stdout.split()), "")
+
+
+def wait_for(path: str, *, rounds: int = ROUNDS) -> str:
+    """A shell command that waits until something of this name is there, a minute at most unless told otherwise."""
+    return f"i=0; while [ ! -e {quote(path)} ] && [ $i -lt {rounds} ]; do sleep 0.05; i=$((i + 1)); done"

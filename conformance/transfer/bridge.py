@@ -13,6 +13,9 @@ from conformance.transfer.steps import Step, folder_of
 CHUNK_CHARACTERS = 32_768
 """Base64 in one argument of a queue write (contract)."""
 
+STOP_ROUNDS = 40
+"""How often the host looks, every 50 ms, whether the process has ended (contract)."""
+
 CHANNEL = {"PAPERCLIP_SANDBOX_EXEC_CHANNEL": "bridge"}
 """What the host adds to the environment of every command of the bridge (contract)."""
 
@@ -85,17 +88,19 @@ class Bridge:
     def wait_until_ready(self) -> Step:
         """Wait for the ready file as long as the process lives, ten seconds at most."""
         return Step(
-            f"i=0\nwhile [ $i -lt 200 ]; do\n  if [ -s {quote(self.ready)} ]; then exit 0; fi\n"
-            f'  if [ -s {quote(self.process)} ] && ! kill -0 "$(cat {quote(self.process)})" 2>/dev/null; then exit 3; fi\n'
+            f"file={quote(self.process)}\ni=0\nwhile [ $i -lt 200 ]; do\n"
+            f"  if [ -s {quote(self.ready)} ]; then exit 0; fi\n"
+            '  if [ -s "$file" ] && ! kill -0 "$(cat "$file")" 2>/dev/null; then exit 3; fi\n'
             "  i=$((i + 1))\n  sleep 0.05\ndone\nexit 4"
         )
 
-    def stop(self) -> Step:
-        """End the process by its id, wait two seconds at most, and remove its files."""
+    def stop(self, rounds: int = STOP_ROUNDS) -> Step:
+        """End the process by its id, wait for its end at most `rounds` times 50 ms, and remove its files."""
         return Step(
             f"if [ -s {quote(self.process)} ]; then\n  pid=$(cat {quote(self.process)})\n"
             '  kill "$pid" 2>/dev/null || true\n  i=0\n'
-            '  while [ $i -lt 40 ] && kill -0 "$pid" 2>/dev/null; do\n    i=$((i + 1))\n    sleep 0.05\n  done\nfi\n'
+            f'  while [ $i -lt {rounds} ] && kill -0 "$pid" 2>/dev/null; do\n'
+            "    i=$((i + 1))\n    sleep 0.05\n  done\nfi\n"
             f"rm -f {quote(self.process)} {quote(self.ready)}"
         )
 

@@ -90,7 +90,7 @@ class Carrier:
         content = b""
         while len(content) < int(said):
             outcome = await self.send(block_of(path, len(content) // BLOCK_BYTES))
-            block = self._decoded(outcome)
+            block = self.decoded(outcome)
             content += block
             self.demand(
                 outcome,
@@ -101,10 +101,14 @@ class Carrier:
             )
         return content
 
+    async def upload_tree(self, archive: str, tree: Tree) -> Outcome:
+        """Write an archive of a tree, owned by whoever the host runs as."""
+        return await self.upload(archive, pack(tree, owner=os.getuid()))
+
     async def put_directory(self, folder: str, tree: Tree) -> Outcome:
         """Replace a directory by a tree."""
         archive = f"{folder}.paperclip-syncin.tar.{self.provider.new_id()}"
-        await self.upload(archive, pack(tree, owner=os.getuid()))
+        await self.upload_tree(archive, tree)
         return await self.send(unpack_directory(folder, archive))
 
     async def take_directory(self, folder: str, *exclude: str) -> Tree:
@@ -119,7 +123,8 @@ class Carrier:
             self.demand(outcome, holds=False, that="the host can read the archive", observed=str(error))
             raise
 
-    def _decoded(self, outcome: Outcome) -> bytes:
+    def decoded(self, outcome: Outcome) -> bytes:
+        """What a command printed as base64; white space in it does not count."""
         try:
             return base64.b64decode("".join(outcome.stdout.split()), validate=True)
         except binascii.Error as error:
