@@ -14,6 +14,14 @@ class Gate:
     otherwise: str
 
 
+SDK = "@paperclipai/plugin-sdk"
+"""The npm package that most workers are built on."""
+
+OWN_MESSAGES = Gate(
+    lambda subject: SDK not in subject.package.dependencies,
+    f"The worker is built on {SDK}, which leaves U+2028 and U+2029 as they are: a limit of the platform, not the "
+    "provider's fault.",
+)
 SECRET_FIELDS = Gate(
     lambda subject: bool(subject.secret_fields), "The driver's configSchema has no property with format secret-ref."
 )

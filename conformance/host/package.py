@@ -17,6 +17,7 @@ MANIFEST_LIMIT_S = 30.0
 """Patience for importing a manifest (our choice: it is one module)."""
 
 _MANIFEST_PLACES = ("dist/manifest.js", "manifest.js")
+_DEPENDENCIES = ("dependencies", "devDependencies", "peerDependencies", "optionalDependencies")
 _LOADER = Path(__file__).with_name("load_manifest.mjs")
 
 
@@ -44,7 +45,7 @@ class Digests:
 class Package:
     """A provider that was found. `faults` are rules its files break; `argv` is None when no worker can be started.
 
-    `root` is None when a bare command was given, so that rules about files in a package do not apply.
+    `dependencies` names every npm package that it asks for, to run or to be built: a bundle holds both. `root` is None when a bare command was given, so that rules about files in a package do not apply.
     """
 
     source: str
@@ -57,6 +58,7 @@ class Package:
     digests: Digests
     node: Node | None = None
     faults: tuple[PackageFault, ...] = field(default=())
+    dependencies: frozenset[str] = frozenset()
 
     @property
     def keeps_sandboxes_on_disk(self) -> bool:
@@ -96,6 +98,7 @@ def open_directory(source: str, root: Path, node: Node, work: Path, kind: Source
         digests=Digests(tarball, digest_of_tree(root), digest_of_json(manifest) if manifest else None, worker_digest),
         node=node,
         faults=tuple(faults),
+        dependencies=frozenset(name for key in _DEPENDENCIES for name in object_of(description.get(key))),
     )
 
 
