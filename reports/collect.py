@@ -153,15 +153,19 @@ class _Collector:
 
     def _lease_close(self, t: float, fields: Fields) -> None:
         label, how = fields.label("lease"), fields.text("how")
-        if how not in {"released", "destroyed", "unknown"}:
+        if how not in {"released", "destroyed", "never-opened", "unknown"}:
             raise StreamError(f"lease {label} was closed in a way this kit does not know", line=fields.line)
         lease = self.leases.get(label)
         if lease is None:
             raise StreamError(f"lease {label} is closed and was never opened", line=fields.line)
-        if how != "unknown" and lease.open:
-            lease.open = False
-            self.open_leases -= 1
-            self.lease_seconds += t - lease.opened_at
+        if how == "unknown" or not lease.open:
+            return
+        lease.open = False
+        self.open_leases -= 1
+        self.lease_seconds += t - lease.opened_at
+        if how == "never-opened":
+            # It was asked for and refused: the stream tells of the intention, there was never a lease.
+            del self.leases[label]
 
     def finish(self) -> Recorded:
         if self.footer is None:

@@ -251,6 +251,12 @@ def test_leases_balance_and_the_unclosed_are_unknown() -> None:
     assert script.add("lease-close", lease="L2", how="destroyed").report().leases.unknown == 1
 
 
+def test_a_lease_that_was_refused_was_never_there() -> None:
+    script = Script().add("lease-open", lease="L1", check=None).add("lease-close", lease="L1", how="never-opened")
+    leases = script.report().leases
+    assert (leases.opened, leases.closed, leases.unknown) == (0, 0, 0)
+
+
 def test_notes_tell_of_near_limits_and_of_failures_beside_the_selection() -> None:
     script = core_only().checks(State.PASS, *CORE).check("LEASE-028", State.FAIL, limit_share=0.93)
     report = script.report()
