@@ -45,7 +45,8 @@ class Digests:
 class Package:
     """A provider that was found. `faults` are rules its files break; `argv` is None when no worker can be started.
 
-    `dependencies` names every npm package that it asks for, to run or to be built: a bundle holds both. `root` is None when a bare command was given, so that rules about files in a package do not apply.
+    `dependencies` names every npm package that it asks for, to run or to be built: a bundle may hold both. `root` is
+    None when a bare command was given, so that rules about files in a package do not apply.
     """
 
     source: str
