@@ -77,7 +77,7 @@ async def cut_off(provider: Provider, lease: Lease, script: str, *, once: str, *
     for budget in BUDGETS_MS:
         outcome = await run_script(provider, lease, script, timeout_ms=budget, **options)
         look = await run_to_success(provider, lease, f"if [ -e {quote(once)} ]; then echo there; fi")
-        if look.stdout:
+        if look.stdout.strip():
             return outcome
     raise Undecided(f"No command got to its first line within {BUDGETS_MS[-1]} ms.")
 

@@ -83,12 +83,16 @@ def show_variables(names: Sequence[str]) -> str:
 
 
 def shown_texts(stdout: str) -> list[str]:
-    """What `SHOW_ARGUMENTS` or `show_variables` printed; bytes that are no UTF-8 come as lone surrogates."""
+    """What `SHOW_ARGUMENTS` or `show_variables` printed."""
+    return shown_input(stdout).split("\0")[:-1]
+
+
+def shown_input(stdout: str) -> str:
+    """What ``base64`` printed of a text; bytes that are no UTF-8 come as lone surrogates, and no base64 as it is."""
     try:
-        raw = base64.b64decode("".join(stdout.split()), validate=True)
+        return base64.b64decode("".join(stdout.split()), validate=True).decode("utf-8", "surrogateescape")
     except ValueError:
-        return [stdout]
-    return raw.decode("utf-8", "surrogateescape").split("\0")[:-1]
+        return stdout
 
 
 def named_variables(texts: Sequence[str]) -> Mapping[str, str]:
