@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from conformance.form import defaults, own_fields, required_fields
+from conformance.model import object_of
 from conformance.subject import Subject
 
 
@@ -25,8 +27,21 @@ OWN_MESSAGES = Gate(
 SECRET_FIELDS = Gate(
     lambda subject: bool(subject.secret_fields), "The driver's configSchema has no property with format secret-ref."
 )
-CONFIG_PROPERTIES = Gate(
-    lambda subject: bool(subject.typed_properties), "The driver's configSchema names no property with a type."
+OWN_FIELDS = Gate(
+    lambda subject: bool(own_fields(subject)),
+    "The driver's configSchema names no setting with a type, beside secrets and keys of the host.",
+)
+A_CONFIG_CAN_BE_WRONG = Gate(
+    lambda subject: bool(own_fields(subject) or required_fields(subject)),
+    "The driver's configSchema neither requires a setting nor names one with a type.",
+)
+DEFAULTS = Gate(lambda subject: bool(defaults(subject)), "The driver's configSchema has no defaults.")
+A_TEMPLATE_BINDING = Gate(
+    lambda subject: isinstance(object_of(subject.driver.get("templateConfigBinding")).get("field"), str),
+    "The driver does not say through templateConfigBinding which setting names a template.",
+)
+A_DECLARED_CAPABILITY = Gate(
+    lambda subject: True in subject.declared.values(), "The driver declares no capability as true."
 )
 A_FILE_IN_A_PACKAGE = Gate(
     lambda subject: subject.package.root is not None,

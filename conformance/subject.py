@@ -85,8 +85,8 @@ class Subject:
     @property
     def secret_names(self) -> frozenset[str]:
         """Every config key whose value is a secret: by the schema, or because the author gave it as one."""
-        given = {name for name, value in self.stored_config.items() if value in self.secret_ids}
-        return frozenset({*self.secret_fields, *given})
+        ids = list(self.secret_ids)
+        return frozenset({*self.secret_fields, *(name for name, value in self.stored_config.items() if value in ids)})
 
     @property
     def blocking(self) -> tuple[RequirementId, str] | None:
