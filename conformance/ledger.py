@@ -24,6 +24,8 @@ class Entry:
     check: str
     held: Lease | Setup | Template | None = None
     ending: Ending | None = None
+    disproved: Ending | None = None
+    """An ending that was reported and turned out to be false: to hear it again proves nothing."""
 
     @property
     def lease(self) -> Lease | None:
@@ -63,7 +65,7 @@ class Ledger:
 
     def settle(self, entry: Entry, ending: Ending) -> None:
         """Close an entry. An entry that was confirmed gone stays so; an unknown one may still be confirmed."""
-        if entry.ending is not None and entry.ending is not Ending.UNKNOWN:
+        if entry.ending not in {None, Ending.UNKNOWN} or ending is entry.disproved:
             return
         entry.ending = ending
         if entry.is_sandbox:
@@ -74,6 +76,14 @@ class Ledger:
         for entry in self.entries:
             if entry.label == label:
                 self.settle(entry, ending)
+
+    def doubt(self, label: str) -> None:
+        """Open the entry of a lease again whose sandbox was found alive after it had been reported gone."""
+        for entry in self.entries:
+            if entry.label == label and entry.ending in {Ending.RELEASED, Ending.DESTROYED}:
+                entry.disproved, entry.ending = entry.ending, None
+                self._untold.append((entry.check, {"event": "lease-open", "lease": label, "check": entry.check}))
+                self.settle(entry, Ending.UNKNOWN)
 
     def settle_held(self, held: Setup | Template, ending: Ending) -> None:
         """Close the entry of a setup or of a template."""
