@@ -15,7 +15,10 @@ _AnyBody = TypeVar("_AnyBody", bound=Body)
 
 _ID = re.compile(r"[A-Z]+-\d{3}")
 _ATTRIBUTE = "__conformance_check__"
-_ARGUMENTS = frozenset({"package", "launcher", "provider", "lease"})
+WORKER_ARGUMENTS = frozenset({"launcher", "provider", "lease", "acquired", "kept", "gone"})
+"""What a check can ask for that takes a worker; how each is made is told in `Bench`."""
+
+_ARGUMENTS = frozenset({"package", *WORKER_ARGUMENTS})
 
 
 class Capability:
@@ -70,7 +73,7 @@ class Check:
 
     @property
     def arguments(self) -> frozenset[str]:
-        """What the body asks for: `package`, `launcher`, `provider`, `lease`."""
+        """What the body asks for: `package`, `launcher`, `provider`, or one of the leases that checks share."""
         return frozenset(inspect.signature(self.body).parameters)
 
     def __post_init__(self) -> None:

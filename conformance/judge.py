@@ -9,7 +9,7 @@ from typing import Any
 from conformance.answer import evidence_of
 from conformance.bench import SHARED, Bench
 from conformance.capabilities import claimed, verified_methods
-from conformance.checks import Check
+from conformance.checks import WORKER_ARGUMENTS, Check
 from conformance.errors import EnvironmentFault, ProviderFault, WorkerGone
 from conformance.evidence import Blocked, Finding, Trace, Undecided, cut
 from conformance.model import Blame, CapabilityKey, FrameNumber, Level, RequirementId, State
@@ -64,7 +64,7 @@ class Judge:
             return _Ending(State.NOT_APPLICABLE, f"The rule is not part of revision {contract.revision}.")
         if check.declaration.when is not None and not check.declaration.when.holds(subject):
             return _Ending(State.NOT_APPLICABLE, check.declaration.when.otherwise)
-        needs_a_worker = bool(check.arguments & {"launcher", "provider", "lease"})
+        needs_a_worker = bool(check.arguments & WORKER_ARGUMENTS)
         if needs_a_worker and subject.blocking is not None:
             by, reason = subject.blocking
             return _Ending(State.BLOCKED, f"The host refuses the package ({by}): {reason}", blocked_by=by)
@@ -91,10 +91,11 @@ class Judge:
         trace = Trace(check.requirement, check.name)
         ending = self.gate(check)
         if ending is None:
-            ending = await self._run(check, trace)
-            if ending.state in {State.FAIL, State.WARN, State.KIT_ERROR, State.INCONCLUSIVE}:
-                self.bench.spoil_lease()
-            await self.bench.tidy(check.name)
+            async with self.bench.turn(check.arguments):
+                ending = await self._run(check, trace)
+                if ending.state in {State.FAIL, State.WARN, State.KIT_ERROR, State.INCONCLUSIVE}:
+                    self.bench.spoil_leases()
+                await self.bench.tidy(check.name)
         told = self.bench.ledger.take_events(check.name, SHARED)
         events = [*told, *_observations(check, trace), *self._violations(check)]
         return _result(check, trace, ending, time.monotonic() - started, events)
@@ -134,15 +135,18 @@ class Judge:
             arguments["package"] = PackageView(trace, self.bench.subject)
         if "launcher" in wanted:
             arguments["launcher"] = self.bench.launcher(trace)
-        if wanted & {"provider", "lease"} or check.declaration.needs is not None:
+        if wanted & (WORKER_ARGUMENTS - {"launcher"}) or check.declaration.needs is not None:
             provider = await self.bench.provider(trace)
             unclaimed = self._unclaimed(check.declaration.needs, provider)
             if unclaimed is not None:
                 return unclaimed
             if "provider" in wanted:
                 arguments["provider"] = provider
-            if "lease" in wanted:
-                arguments["lease"] = await self.bench.lease(provider)
+            bench = self.bench
+            shared = {"lease": bench.lease, "acquired": bench.acquired, "kept": bench.kept, "gone": bench.gone}
+            for name, share in shared.items():
+                if name in wanted:
+                    arguments[name] = await share(provider)
         return arguments
 
     def _unclaimed(self, needs: CapabilityKey | None, provider: Provider) -> _Ending | None:

@@ -138,18 +138,19 @@ class Provider(Calls):
 
     def leased(self, answer: Answer) -> Lease | None:
         """The lease of an acquire or resume answer; None when it holds none."""
-        label = next((entry.label for entry in self.ledger.entries if _names(entry, answer)), "?")
-        return self.keeper.lease(label, self.tenant, answer.params, answer.result)
+        known = next((entry for entry in self.ledger.entries if _names(entry, answer)), None)
+        label, tenant = ("?", self.tenant) if known is None else (known.label, _tenant_of(known, self.tenant))
+        return self.keeper.lease(label, tenant, answer.params, answer.result)
 
     async def resume(self, lease: Lease, config: JsonObject | None = None) -> Answer:
         """`environmentResumeLease` with the stored config of a reusable environment."""
         stored = self.reuse_config if config is None else config
         answer = await self.call("environmentResumeLease", self.make.resume(lease, stored))
-        resumed = self.keeper.lease("", self.tenant, answer.params, answer.result)
+        resumed = self.keeper.lease("", lease.tenant, answer.params, answer.result)
         if resumed is not None and resumed.id is not None and resumed.id != lease.id:
             # Another sandbox was handed out, wanted or not: it is ours to close.
             entry = self.ledger.intend(self.trace.check)
-            entry.held = self.keeper.lease(entry.label, self.tenant, answer.params, answer.result)
+            entry.held = self.keeper.lease(entry.label, lease.tenant, answer.params, answer.result)
         return answer
 
     async def release(self, lease: Lease, config: JsonObject | None = None) -> Answer:
@@ -310,6 +311,10 @@ class Launcher:
             yield provider
         finally:
             await worker.stop()
+
+
+def _tenant_of(entry: Entry, otherwise: Tenant) -> Tenant:
+    return entry.lease.tenant if entry.lease is not None else otherwise
 
 
 def _names(entry: Entry, answer: Answer) -> bool:

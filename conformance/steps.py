@@ -68,14 +68,23 @@ def advertised_methods(provider: Provider) -> tuple[str, ...]:
     return provider.worker.methods
 
 
-async def acquire_lease(provider: Provider, *, reuse: bool = False) -> Lease:
-    """A lease whose workspace is not realized yet."""
-    config = provider.reuse_config if reuse else provider.config
-    answer = await _standing_on("LEASE-001", provider.acquire(config))
+async def acquire(provider: Provider, *, reuse: bool = False) -> tuple[Answer, Lease]:
+    """An acquire's answer, and the lease in it."""
+    answer = await _standing_on("LEASE-001", provider.acquire(provider.reuse_config if reuse else provider.config))
+    return answer, lease_of(provider, answer)
+
+
+def lease_of(provider: Provider, answer: Answer) -> Lease:
+    """The lease in the answer to an acquire; blocked by LEASE-001 when there is none."""
     lease = provider.leased(answer)
     if lease is None or lease.id is None:
         raise Blocked(RequirementId("LEASE-001"), f"acquire gave no lease: {answer.came}", answer.frames)
     return lease
+
+
+async def acquire_lease(provider: Provider, *, reuse: bool = False) -> Lease:
+    """A lease whose workspace is not realized yet."""
+    return (await acquire(provider, reuse=reuse))[1]
 
 
 async def realized_lease(provider: Provider, *, reuse: bool = False) -> Lease:
@@ -84,7 +93,12 @@ async def realized_lease(provider: Provider, *, reuse: bool = False) -> Lease:
 
 
 async def realize_workspace(provider: Provider, lease: Lease) -> Lease:
-    """Make the workspace directory of a lease; the lease, with the host's account of that in its record."""
+    """Make the workspace directory of a lease; the lease, with the host's account of that in its record.
+
+    Blocked by LEASE-005 when the lease does not say where that is: in ``/tmp`` leases would meet.
+    """
+    if not str(lease.metadata.get("remoteCwd")).startswith("/"):
+        raise Blocked(RequirementId("LEASE-005"), "the metadata of the lease name no absolute remoteCwd")
     answer = await _standing_on("WS-001", provider.realize(lease))
     return lease.realized(str(object_of(answer.params.get("workspace")).get("localPath")))
 
