@@ -1,12 +1,15 @@
 """Helpers that decide. Each says what it demands, and takes the evidence it decides on as its first argument."""
 
+import asyncio
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from conformance.answer import Answer
+from conformance.answer import Answer, answer_of
 from conformance.errors import ProviderFault, RpcError
 from conformance.evidence import Evidence, cut, show
+from conformance.host.lease import Lease
 from conformance.provider import Provider
+from conformance.states import can_resume, failed, run_anywhere
 from conformance.steps import Outcome
 
 REFUSALS = {
@@ -75,11 +78,15 @@ def expect_answered(answer: Answer, *, advice: str = "") -> None:
     )
 
 
-def expect_shape(answer: Answer, *, advice: str = "") -> None:
-    """Demand a result that fits the contract's schema for its method."""
+def expect_shape(answer: Answer, *, of: str | None = None, advice: str = "") -> None:
+    """Demand a result that fits the contract's schema for its method; `of` looks at one requirement's part only."""
     expect_answered(answer, advice=advice)
     found = answer.worker.launch.contract.result_problems(answer.method, answer.result)
-    problems = [f"{problem.path}: {problem.message}" for problem in found if problem.severity == "error"]
+    problems = [
+        f"{problem.path}: {problem.message}"
+        for problem in found
+        if problem.severity == "error" and of in {None, problem.requirement}
+    ]
     expect(
         answer,
         not problems,
@@ -141,6 +148,39 @@ def expect_reported_lost(answer: Answer) -> None:
         that="resume answers with providerLeaseId null (or an error), and hands out no sandbox",
         observed=answer.came,
         advice="Answer {providerLeaseId: null, metadata: {expired: true}} for a sandbox that is gone.",
+    )
+
+
+async def expect_gone(provider: Provider, lease: Lease, *, advice: str = "") -> None:
+    """Demand that a sandbox is not there any more: no command runs in it, and resume does not hand it out.
+
+    Where it is there, the ledger takes back that the lease was closed.
+    """
+    ran = await run_anywhere(provider, lease)
+    _demand_gone(provider, lease, ran, there=not failed(ran), that="no command runs on the lease", advice=advice)
+    if not can_resume(provider):
+        return
+    resumed = await answer_of(provider.resume(lease))
+    handed_out = resumed.fields.get("providerLeaseId") == lease.id
+    _demand_gone(provider, lease, resumed, there=handed_out, that="resume hands the lease out no more", advice=advice)
+
+
+def _demand_gone(provider: Provider, lease: Lease, answer: Answer, *, there: bool, that: str, advice: str) -> None:
+    if there:
+        provider.ledger.doubt(lease.label)
+    expect(answer, not there, that=that, observed=answer.came, advice=advice)
+
+
+async def expect_ended(provider: Provider, running: "asyncio.Task[Answer]", *, advice: str = "") -> None:
+    """Demand that a command whose lease has ended is answered, and not as if it had succeeded."""
+    limit = provider.launch.limits.seconds("execute")
+    await asyncio.wait({running}, timeout=limit)
+    expect(
+        running.result() if running.done() else provider,
+        running.done() and failed(running.result()),
+        that=f"the command that was running is answered within {limit:g} s, with an error or without exit code 0",
+        observed=running.result().came if running.done() else "no answer",
+        advice=advice,
     )
 
 

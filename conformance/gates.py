@@ -50,6 +50,17 @@ A_FILE_IN_A_PACKAGE = Gate(
 LOGIN_TERMINAL = Gate(
     lambda subject: subject.flag("supportsSetupTokenLogin"), "The driver does not declare supportsSetupTokenLogin."
 )
+NO_LOGIN_TERMINAL = Gate(
+    lambda subject: not LOGIN_TERMINAL.holds(subject),
+    "The driver declares supportsSetupTokenLogin, so the stronger rule for logins applies.",
+)
+A_SECRET_IN_THE_CONFIG = Gate(
+    lambda subject: bool(subject.secret_ids), "The config under test has no secret, so there is none to get wrong."
+)
+A_TEMPLATE_IN_THE_CONFIG = Gate(
+    lambda subject: bool(subject.template_field),
+    "The driver has no templateConfigBinding, so no config names a template.",
+)
 INTERACTIVE_SETUP = Gate(
     lambda subject: any(
         subject.flag(name) for name in ("supportsInteractiveSetup", "supportsTemplateCapture", "supportsTemplateDelete")

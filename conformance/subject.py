@@ -89,6 +89,12 @@ class Subject:
         return frozenset({*self.secret_fields, *(name for name, value in self.stored_config.items() if value in ids)})
 
     @property
+    def template_field(self) -> str:
+        """The config property that names the template of a sandbox; empty when the driver has none."""
+        field_name = object_of(self.driver.get("templateConfigBinding")).get("field")
+        return field_name if isinstance(field_name, str) else ""
+
+    @property
     def blocking(self) -> tuple[RequirementId, str] | None:
         """The first broken rule that keeps a host from starting the worker, with its sentence."""
         for fault in self.package.faults:
