@@ -14,8 +14,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from conformance.bench import Bench
+from conformance.checks import Check
 from conformance.events import EventWriter, read_events
-from conformance.fixtures.mutants import all_mutants
+from conformance.fixtures.mutants import all_mutants, find_mutant
 from conformance.fixtures.mutants.mutant import Mutant
 from conformance.judge import Judge, Result
 from conformance.model import ExitCode, Level, State
@@ -42,6 +44,19 @@ class Judged:
     report: Report
 
 
+class _InOrder(Judge):
+    """Remembers in which order checks ended, for a lease that they share may open in one and end in another."""
+
+    def __init__(self, bench: Bench) -> None:
+        super().__init__(bench)
+        self.ended: list[Result] = []
+
+    async def judge(self, check: Check) -> Result:
+        result = await super().judge(check)
+        self.ended.append(result)
+        return result
+
+
 async def judge_provider(
     source: str,
     only: Collection[str] = (),
@@ -55,11 +70,12 @@ async def judge_provider(
     with tempfile.TemporaryDirectory(prefix="provider-conformance-test-") as folder:
         work = Path(folder)
         settings = read_settings(Options(source, config=config, node=node, seed=1), os.environ, work)
-        plan = make_plan(replace(settings, limits=dict(limits or {})), work)
+        plan = make_plan(replace(settings, limits={**_limits_of(source), **(limits or {})}), work)
         bench = bench_for(plan, Transcript(), work, os.environ)
         chosen = [check for check in plan.checks if not only or check.requirement in only]
+        judge = _InOrder(bench)
         try:
-            results = await Judge(bench).judge_all(chosen, at_once=at_once)
+            results = await judge.judge_all(chosen, at_once=at_once)
         finally:
             await bench.close()
         stream = work / "events.jsonl"
@@ -68,11 +84,15 @@ async def judge_provider(
             writer.write("declared", **declared(plan.subject))
             methods = next((worker.methods for worker in bench.launch.started if worker.initialized), None)
             writer.write("advertised", **advertised(plan.subject, methods))
-            events = [event for result in results for event in events_of(result, plan.subject)]
+            events = [event for result in judge.ended for event in events_of(result, plan.subject)]
             late = [late_observation(violation) for violation in bench.new_violations()]
             for event in [*events, *bench.ledger.take_events(), *late]:
                 writer.write(str(event["event"]), **{key: value for key, value in event.items() if key != "event"})
         return Judged(plan, results, tally(read_events(stream)))
+
+
+def _limits_of(source: str) -> dict[str, float]:
+    return find_mutant(source.removeprefix("mutant:")).limits if source.startswith("mutant:") else {}
 
 
 def violated(results: Sequence[Result]) -> set[str]:
