@@ -10,7 +10,8 @@ import itertools
 import os
 import sys
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -61,18 +62,19 @@ async def judge_provider(
     source: str,
     only: Collection[str] = (),
     *,
+    choose: Callable[[Check], bool] = lambda _: True,
     config: str | None = None,
     limits: Mapping[str, float] | None = None,
     node: str | None = None,
     at_once: int = AT_ONCE,
 ) -> Judged:
-    """Judge one provider by all checks, or by those whose requirement is in `only`."""
+    """Judge one provider by all checks, or by those whose requirement is in `only` and that are chosen."""
     with tempfile.TemporaryDirectory(prefix="provider-conformance-test-") as folder:
         work = Path(folder)
         settings = read_settings(Options(source, config=config, node=node, seed=1), os.environ, work)
         plan = make_plan(replace(settings, limits={**_limits_of(source), **(limits or {})}), work)
         bench = bench_for(plan, Transcript(), work, os.environ)
-        chosen = [check for check in plan.checks if not only or check.requirement in only]
+        chosen = [check for check in plan.checks if (not only or check.requirement in only) and choose(check)]
         judge = _InOrder(bench)
         try:
             results = await judge.judge_all(chosen, at_once=at_once)
@@ -89,6 +91,17 @@ async def judge_provider(
             for event in [*events, *bench.ledger.take_events(), *late]:
                 writer.write(str(event["event"]), **{key: value for key, value in event.items() if key != "event"})
         return Judged(plan, results, tally(read_events(stream)))
+
+
+def is_near(mutant: type[Mutant], check: Check, share: int = 8) -> bool:
+    """Whether a check belongs into the short kill loop of a mutant.
+
+    Those are the checks of what the mutant breaks, all others of the same area, and one in `share` of the rest, chosen
+    by name, so that every run chooses the same and every mutant others.
+    """
+    if check.requirement.split("-")[0] in {number.split("-")[0] for number in mutant.breaks}:
+        return True
+    return zlib.crc32(f"{mutant.name()}/{check.requirement}/{check.name}".encode()) % share == 0
 
 
 def _limits_of(source: str) -> dict[str, float]:

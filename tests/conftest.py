@@ -1,0 +1,18 @@
+"""Options of the kit's own tests."""
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the one option."""
+    parser.addoption(
+        "--kill-with-every-check",
+        action="store_true",
+        help="Judge each mutant by every check, not only by those near what it breaks.",
+    )
+
+
+@pytest.fixture
+def kill_with_every_check(request: pytest.FixtureRequest) -> bool:
+    """Whether each mutant meets every check."""
+    return bool(request.config.getoption("kill_with_every_check"))
