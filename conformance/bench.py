@@ -5,7 +5,7 @@ import contextlib
 import itertools
 import random
 from collections.abc import AsyncGenerator, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from conformance.answer import Answer
 from conformance.errors import ProviderFault
@@ -19,6 +19,7 @@ from conformance.model import RequirementId
 from conformance.provider import Launcher, Provider
 from conformance.steps import acquire, acquire_lease, destroy_lease, realize_workspace, realized_lease, release_lease
 from conformance.subject import Subject
+from conformance.tour import Tour, take_tour
 from conformance.wire.peer import Violation
 
 SHARED = "shared"
@@ -39,12 +40,14 @@ class Bench:
     _worker: Worker | None = None
     _acquired: tuple[Answer, Lease] | None = None
     _lease: Lease | None = None
+    _tour: Tour | None = None
     _kept: Lease | None = None
     _gone: Lease | None = None
     _kept_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
     _startup_fault: ProviderFault | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _touring: asyncio.Lock = field(default_factory=asyncio.Lock)
     _judged_violations: dict[int, int] = field(default_factory=dict[int, int])
 
     async def provider(self, trace: Trace) -> Provider:
@@ -76,6 +79,15 @@ class Bench:
                 _, lease = await self._acquire(provider)
                 self._lease = await realize_workspace(self._owner(provider), lease)
             return self._lease
+
+    async def tour(self, trace: Trace) -> Tour:
+        """The tour of a worker that many checks look at; taken once."""
+        async with self._touring:
+            if self._tour is None:
+                guide = Trace(RequirementId("RPC-001"), SHARED)
+                source = self._random(Trace(RequirementId("RPC-001"), "tour"))
+                self._tour = await take_tour(Launcher(guide, self.launch, self.subject, self.ledger, source))
+            return self._tour.seen_by(trace)
 
     async def kept(self, provider: Provider) -> Lease:
         """A reusable lease that was released. A check may resume it, and then releases it again."""

@@ -15,7 +15,7 @@ _AnyBody = TypeVar("_AnyBody", bound=Body)
 
 _ID = re.compile(r"[A-Z]+-\d{3}")
 _ATTRIBUTE = "__conformance_check__"
-WORKER_ARGUMENTS = frozenset({"launcher", "provider", "lease", "acquired", "kept", "gone"})
+WORKER_ARGUMENTS = frozenset({"launcher", "provider", "lease", "acquired", "kept", "gone", "tour"})
 """What a check can ask for that takes a worker; how each is made is told in `Bench`."""
 
 _ARGUMENTS = frozenset({"package", *WORKER_ARGUMENTS})
@@ -73,7 +73,7 @@ class Check:
 
     @property
     def arguments(self) -> frozenset[str]:
-        """What the body asks for: `package`, `launcher`, `provider`, or one of the leases that checks share."""
+        """What the body asks for: `package`, `launcher`, `provider`, `tour`, or a lease that checks share."""
         return frozenset(inspect.signature(self.body).parameters)
 
     def __post_init__(self) -> None:

@@ -147,6 +147,8 @@ class Judge:
             for name, share in shared.items():
                 if name in wanted:
                     arguments[name] = await share(provider)
+            if "tour" in wanted:
+                arguments["tour"] = await self.bench.tour(trace)
         return arguments
 
     def _unclaimed(self, needs: CapabilityKey | None, provider: Provider) -> _Ending | None:
