@@ -5,7 +5,7 @@ import contextlib
 import itertools
 import random
 from collections.abc import AsyncGenerator, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from conformance.answer import Answer
 from conformance.errors import ProviderFault
