@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from conformance.events import Event, StreamError
 from conformance.model import ExitCode, Level, State, Verdict
 from conformance.reports.collect import Recorded, collect
-from conformance.reports.fields import Fields
+from conformance.reports.fields import LABEL_LIMIT, Fields
 from conformance.reports.report import (
     BROKEN,
     SETTLED,
@@ -21,6 +21,7 @@ from conformance.reports.report import (
     RequirementResult,
     worst,
 )
+from conformance.reports.sanitize import one_line
 from conformance.reports.words import PROMISES_BROKEN, judge_capabilities, judge_pair
 
 NEAR_LIMIT = 0.8
@@ -71,7 +72,7 @@ def tally(stream: Iterable[Event]) -> Report:
         checks=recorded.checks,
         coverage=Coverage(
             tested=coverage.texts("tested"),
-            not_observable={key: not_observable.text(key) for key in not_observable.values},
+            not_observable={one_line(key, LABEL_LIMIT): not_observable.text(key) for key in not_observable.values},
             not_yet=coverage.texts("not_yet"),
         ),
         leases=recorded.leases,

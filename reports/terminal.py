@@ -8,15 +8,12 @@ import shlex
 import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
-from typing import Final
 
-from conformance.model import State, Verdict
-from conformance.reports.report import SEVERITY, CapabilityResult, CheckResult, Report, text_of
+from conformance.model import Verdict
+from conformance.reports.findings import BAD, FINDINGS, explain_command, findings, replay_command
+from conformance.reports.report import CapabilityResult, CheckResult, Report, text_of
 from conformance.reports.sanitize import one_line
 from conformance.reports.write import CERTIFICATION_FILE, DEFAULT_FOLDER
-
-FINDINGS: Final = 3
-"""How many findings are told in full; the rest stand in the report."""
 
 _TEXT_LIMIT = 320
 _NAME_LIMIT = 60
@@ -24,7 +21,6 @@ _KEY_LIMIT = 32
 _ROOMY = 90
 _WIDTHS = (60, 100)
 _LABEL = 11
-_BAD: Final = frozenset(SEVERITY[: SEVERITY.index(State.BLOCKED)])
 _RED, _GREEN, _YELLOW, _BOLD, _DIM = "31;1", "32;1", "33;1", "1", "2"
 
 
@@ -42,13 +38,6 @@ def summary(report: Report, width: int, *, color: bool, folder: str = DEFAULT_FO
     )
     texts = ["\n".join(block) for block in blocks]
     return "\n\n".join(text for text in texts if text) + "\n"
-
-
-def findings(report: Report) -> list[CheckResult]:
-    """List what somebody has to act on, worst first; among equals what counts for a selected profile, then by run."""
-    required = {key for each in report.selected() for key in each.required}
-    bad = [each for each in report.checks if each.state in _BAD or each.state is State.WARN]
-    return sorted(bad, key=lambda each: (SEVERITY.index(each.state), each.id not in required))
 
 
 class _Page:
@@ -113,7 +102,7 @@ def _findings(report: Report, found: list[CheckResult], page: _Page) -> Iterator
     statements = {each.id: each.statement for each in report.requirements}
     for number, check in enumerate(shown, 1):
         blame = f", blame: {check.blame}" if check.blame else ""
-        colour = _RED if check.state in _BAD else _YELLOW
+        colour = _RED if check.state in BAD else _YELLOW
         name = one_line(check.name, _NAME_LIMIT).replace("_", " ")
         first, *rest = page.wrapped(f"{number} {check.id} {check.state} ({check.level}{blame}) {name}", 2, 4)
         yield first.replace(f" {check.state} ", f" {page.paint(check.state, colour)} ", 1)
@@ -124,13 +113,8 @@ def _findings(report: Report, found: list[CheckResult], page: _Page) -> Iterator
         yield from page.labelled("expected", check.expected)
         yield from page.labelled("observed", check.observed)
         yield from page.labelled("to do", check.advice)
-        yield page.command("read", f"provider-conformance explain {shlex.quote(check.id)}")
-        yield page.command("replay", check.replay or _replay(report, check))
-
-
-def _replay(report: Report, check: CheckResult) -> str:
-    source = text_of(report.subject, "source", "reference")
-    return f"pytest --provider {shlex.quote(source)} -k {shlex.quote(check.name)}"
+        yield page.command("read", explain_command(check))
+        yield page.command("replay", replay_command(report, check))
 
 
 def _capabilities(report: Report, page: _Page) -> Iterator[str]:
@@ -189,7 +173,7 @@ def _next(report: Report, found: Iterable[CheckResult], page: _Page, folder: str
     yield page.command("Report", str(PurePath(folder) / CERTIFICATION_FILE)).strip()
     first = next(iter(found), None)
     if first is not None:
-        command = f"provider-conformance explain {shlex.quote(first.id)}"
+        command = explain_command(first)
     elif report.verdict is Verdict.CERTIFIED:
         command = f"provider-conformance report {shlex.quote(str(PurePath(folder) / 'events.jsonl'))}"
     else:

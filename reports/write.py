@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 
 from conformance.events import read_events
-from conformance.reports import badge, certification
+from conformance.reports import badge, certification, page, page_view
+from conformance.reports.frames import read_frames
 from conformance.reports.report import Report
 from conformance.reports.tally import tally
 
@@ -12,6 +13,8 @@ DEFAULT_FOLDER = "conformance-report"
 """Where a run leaves its report, from the directory it was started in."""
 
 CERTIFICATION_FILE = "certification.json"
+PAGE_FILE = "report.html"
+TRANSCRIPT_FILE = "transcript.jsonl"
 
 
 def write_all(events_path: Path, folder: Path) -> list[Path]:
@@ -19,12 +22,18 @@ def write_all(events_path: Path, folder: Path) -> list[Path]:
 
     Raises `StreamError` before anything is written, so that a damaged stream leaves no half-made report.
     """
-    return write_report(tally(read_events(events_path)), folder)
+    report = tally(read_events(events_path))
+    return write_report(report, folder, events_path.with_name(TRANSCRIPT_FILE))
 
 
-def write_report(report: Report, folder: Path) -> list[Path]:
-    """Write the outputs of a counted run; each file appears whole or not at all."""
-    documents = {CERTIFICATION_FILE: certification.render(report)}
+def write_report(report: Report, folder: Path, transcript: Path | None = None) -> list[Path]:
+    """Write the outputs of a counted run; each file appears whole or not at all.
+
+    The page shows excerpts of `transcript`, if there is one; by default it is looked for in `folder`.
+    """
+    source = folder / TRANSCRIPT_FILE if transcript is None else transcript
+    frames = read_frames(source, page_view.wanted_frames(report))
+    documents = {CERTIFICATION_FILE: certification.render(report), PAGE_FILE: page.render(report, frames)}
     for each in badge.badges(report):
         documents[f"{each.name}.svg"] = badge.svg(each)
         documents[f"{each.name}.json"] = badge.shields(each)
