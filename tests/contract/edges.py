@@ -180,3 +180,60 @@ EXTRA_KEYS = (
     "options",
     "minimumPaperclipVersion",
 )
+
+
+def around(limit: int) -> tuple[str, ...]:
+    """Texts at a limit and one beyond, in characters of one unit and of two."""
+    pairs, odd = divmod(limit, 2)
+    return ("", "a" * limit, "a" * (limit + 1), EMOJI * pairs + "é" * odd, EMOJI * limit)
+
+
+VERSIONS = ("1.0.0", "v1.0.0", "1.0", "01.0.0", "1.0.0\n", "1.0.0-a.b+c.d", "1.0.0-", "\u0661.0.0", "2026.824.0")
+KEYS = ("", "a", "0", "A", "-a", "a/b", "a\n", "a.b_c-d", "a:b", "a" * 100, "a" * 101, "acme", "fake")
+SCHEMAS: tuple[Any, ...] = tuple(value for value in OTHERS if not isinstance(value, int | float | str))
+
+EDGES_OF: dict[str, tuple[Any, ...]] = {
+    "id": KEYS,
+    "apiVersion": (0, 1, 1.0, 2, "1", True, None),
+    "version": VERSIONS,
+    "minimumHostVersion": VERSIONS,
+    "minimumPaperclipVersion": VERSIONS,
+    "displayName": (*around(100), *around(120)),
+    "description": (*around(500), *around(2000)),
+    "author": around(200),
+    "categories": ([], ["ui", "ui"], ["sandbox"], ["connector", None], "ui"),
+    "capabilities": ([], ["environment.drivers.register"] * 2, ["metrics.write"], ["environment"]),
+    "entrypoints": (
+        {},
+        {"worker": ""},
+        {"worker": "w", "x": 1},
+        {"worker": "w", "ui": ""},
+        {"worker": "w", "ui": None},
+    ),
+    "driverKey": (*KEYS, "acme-2"),
+    "kind": ("sandbox_provider", "environment_driver", "sandbox", "", None),
+    "configSchema": SCHEMAS,
+    "instanceConfigSchema": SCHEMAS,
+    "parametersSchema": SCHEMAS,
+    "sandboxCapabilities": (
+        {},
+        [],
+        None,
+        {"reusableLeases": None},
+        {"nativeSyncIn": True},
+        {"concurrentSyncAndExec": True},
+    ),
+    "interactiveSetupConnectionTypes": ([], ["a"] * 10, ["a"] * 11, [""], ["a" * 101]),
+    "templateIdentityPaths": ([], ["a"] * 20, ["a"] * 21, [""], ["a" * 200], ["a" * 201]),
+    "templateRefKind": around(100),
+    "field": ("provider", "provider2", "Provider", "_", "9a", "a-b", "a.b", "image", "template", *around(100)),
+    "unsetFields": (
+        [],
+        ["image", "image"],
+        ["snapshot"],
+        ["provider"],
+        ["a."],
+        [f"a{number}" for number in range(20)],
+        [f"a{number}" for number in range(21)],
+    ),
+}
