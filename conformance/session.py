@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import pytest
 import pytest_asyncio
@@ -172,9 +172,9 @@ class Hooks:
         except UsageFault as fault:
             raise pytest.UsageError(self.run.redact(fault.sentence())) from fault
         except EnvironmentFault as fault:
-            pytest.exit(self.run.redact(fault.sentence()), ExitCode.ENVIRONMENT)
+            _leave(self.run, fault, ExitCode.ENVIRONMENT)
         except ConformanceError as fault:
-            pytest.exit(self.run.redact(fault.sentence()), ExitCode.KIT)
+            _leave(self.run, fault, ExitCode.KIT)
 
     def pytest_configure_node(self, node: Any) -> None:
         """Give every process of a parallel run the same seed and the package that was already unpacked."""
@@ -338,6 +338,13 @@ def finding_text(result: Result) -> str:
     ]
     title = f"{result.check.requirement} {result.state}: {result.reason}"
     return "\n".join([title, *(f"  {label:<9}{text}" for label, text in rows if text)])
+
+
+def _leave(run: Run, fault: ConformanceError, code: int) -> NoReturn:
+    # pytest says on stderr why it exits; its terminal would say the same again, as if somebody had pressed Ctrl-C.
+    if run.config.pluginmanager.has_plugin("terminalreporter"):
+        run.config.pluginmanager.unregister(name="terminalreporter")
+    pytest.exit(run.redact(fault.sentence()), code)
 
 
 def make_bench(run: Run) -> Bench:

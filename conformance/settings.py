@@ -96,8 +96,9 @@ def read_settings(options: Options, environment: Mapping[str, str], directory: P
 
 
 def _folder(path: Path) -> Path:
-    if path.exists() and not path.is_dir():
-        raise UsageFault(f"--report-dir {path}: there is a file of this name.", "Name a directory, new or old.")
+    ground = next(place for place in (path, *path.parents) if place.exists())
+    if not ground.is_dir() or not os.access(ground, os.W_OK):
+        raise UsageFault(f"--report-dir {path}: nothing can be written to {ground}.", "Name a directory, new or old.")
     return path
 
 

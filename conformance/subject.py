@@ -9,6 +9,7 @@ from conformance.errors import UsageFault
 from conformance.host.package import Package
 from conformance.host.tenant import secret_id
 from conformance.model import JsonObject, RequirementId, items_of, object_of
+from conformance.nearest import nearest
 
 
 @dataclass(frozen=True)
@@ -113,10 +114,14 @@ def make_subject(
     listed = items_of(object_of(package.manifest).get("environmentDrivers"))
     drivers = [object_of(driver) for driver in listed if _is_sandbox(object_of(driver))]
     if driver_key is not None:
+        known = [str(driver.get("driverKey")) for driver in drivers]
         drivers = [driver for driver in drivers if driver.get("driverKey") == driver_key]
         if not drivers:
+            hint = nearest(driver_key, known)
+            guess = f" Did you mean {hint!r}?" if hint else ""
             raise UsageFault(
-                f"The manifest has no sandbox_provider driver {driver_key!r}.", "Leave --provider-driver out to see it."
+                f"The manifest has no sandbox provider with the driverKey {driver_key!r}.{guess}",
+                f"Known: {', '.join(known)}." if known else "It has no sandbox provider at all.",
             )
     ids = {name: secret_id(name) for name in secrets}
     return Subject(

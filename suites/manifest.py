@@ -30,7 +30,7 @@ async def the_manifest_is_found_and_is_an_object(package: PackageView) -> None:
     fault = package.subject.package.fault("MAN-001")
     expect_nothing(
         package,
-        [f"$: {fault.problem}"] if fault is not None else [],
+        [fault.problem] if fault is not None else [],
         that="a manifest is found, can be imported and is an object that survives a JSON round trip",
         advice=fault.advice if fault is not None else "",
     )
@@ -137,7 +137,7 @@ async def the_worker_file_is_inside_the_package(package: PackageView) -> None:
     fault = readable(package).subject.package.fault("MAN-008")
     expect_nothing(
         package,
-        [f"$.entrypoints.worker: {fault.problem}"] if fault is not None else [],
+        [fault.problem] if fault is not None else [],
         that="entrypoints.worker names an existing file inside the package",
         advice="Build the package before you publish it, and give the path relative to package.json.",
     )

@@ -160,16 +160,18 @@ def find_worker(root: Path, manifest: Json) -> Path:
     named = object_of(object_of(manifest).get("entrypoints")).get("worker")
     if not isinstance(named, str) or not named:
         raise PackageFault(
-            "MAN-008", "The manifest has no entrypoints.worker.", "Name the worker file, relative to the package root."
+            "MAN-008", "$.entrypoints.worker names no file.", "Name the worker file, relative to the package root."
         )
     worker = Path(os.path.normpath(root / named))
     if not worker.is_relative_to(Path(os.path.normpath(root))):
         raise PackageFault(
-            "MAN-008", f"entrypoints.worker {named!r} lies outside the package.", "Keep the worker inside the package."
+            "MAN-008",
+            f"$.entrypoints.worker names {named!r}, which lies outside the package.",
+            "Keep the worker inside the package.",
         )
     if not is_file(worker):
         raise PackageFault(
-            "MAN-008", f"entrypoints.worker names {named!r}, but there is no such file.", "Build the package first."
+            "MAN-008", f"$.entrypoints.worker names {named!r}, but there is no such file.", "Build the package first."
         )
     return worker
 
@@ -177,7 +179,7 @@ def find_worker(root: Path, manifest: Json) -> Path:
 def expect_an_object(manifest: Json) -> None:
     """Refuse a manifest that is anything else: no other rule can be judged on it. Raises `PackageFault`."""
     if not isinstance(manifest, dict):
-        problem = f"The manifest is not an object but {json.dumps(manifest)[:80]}."
+        problem = f"The manifest, $, is not an object but {json.dumps(manifest)[:80]}."
         raise PackageFault("MAN-001", problem, "Make the default export of the manifest module a plain object.")
 
 
