@@ -13,7 +13,8 @@ from conformance.model import Json, Verdict
 from conformance.reports.report import Report, text_of
 from conformance.reports.sanitize import one_line
 
-_LABEL_COLOUR = "#3a3f44"
+LABEL_COLOUR = "#3a3f44"
+"""Ground of the left half of every badge."""
 _HEIGHT = 20
 _PADDING = 7
 _NARROW = frozenset("iljtfI.,:;|!'()[]- 1r")
@@ -51,7 +52,7 @@ def shields(badge: Badge) -> str:
         "schemaVersion": 1,
         "label": badge.label,
         "message": badge.message,
-        "color": _colour(badge.verdict).removeprefix("#"),
+        "color": colour(badge.verdict).removeprefix("#"),
     }
     if badge.verdict is Verdict.FAILED:
         document["isError"] = True
@@ -66,8 +67,8 @@ def svg(badge: Badge) -> str:
     return f"""<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{_HEIGHT}" role="img" \
 aria-label={quoteattr(f"{badge.label}: {badge.message}")}>
   <title>{title}</title>
-  <rect width="{width}" height="{_HEIGHT}" rx="3" fill="{_colour(badge.verdict)}"/>
-  <path d="M3 0h{left - 3}v{_HEIGHT}H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" fill="{_LABEL_COLOUR}"/>
+  <rect width="{width}" height="{_HEIGHT}" rx="3" fill="{colour(badge.verdict)}"/>
+  <path d="M3 0h{left - 3}v{_HEIGHT}H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" fill="{LABEL_COLOUR}"/>
   <g fill="#ffffff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11">
     <text x="{_PADDING}" y="14" textLength="{left - 2 * _PADDING}">{escape(badge.label)}</text>
     <text x="{left + _PADDING}" y="14" textLength="{right - 2 * _PADDING}">{escape(badge.message)}</text>
@@ -76,7 +77,8 @@ aria-label={quoteattr(f"{badge.label}: {badge.message}")}>
 """
 
 
-def _colour(verdict: Verdict) -> str:
+def colour(verdict: Verdict) -> str:
+    """Give the colour of a verdict; white stands out on each of them."""
     match verdict:
         case Verdict.CERTIFIED:
             return "#1a7f37"

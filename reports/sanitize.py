@@ -19,7 +19,8 @@ _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f"  # C0 without tab and line feed, DEL, C1
     "\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f"  # bidi controls and what has no width
-    "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
+    "\ufdd0-\ufdef\ufffe\uffff]"  # no characters at all; XML refuses the last two
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

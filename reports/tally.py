@@ -30,6 +30,9 @@ NEAR_LIMIT = 0.8
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 """Profile names become file names, so nothing else is let through."""
 
+_TAKEN = frozenset({"evidence"})
+"""Its badge would have the name of the evidence of all badges."""
+
 
 def tally(stream: Iterable[Event]) -> Report:
     """Count a run. A pure function of its events; raises `StreamError` where they make no sense or have no end."""
@@ -112,7 +115,7 @@ def _profile(
     invalid: bool,
     custom: tuple[str, ...],
 ) -> ProfileResult:
-    if _NAME.fullmatch(name) is None:
+    if _NAME.fullmatch(name) is None or name in _TAKEN:
         raise StreamError("a profile has a name that cannot be one", line=fields.line)
     required = fields.texts("required")
     own = [each for each in capabilities if each.profile == name]

@@ -1,20 +1,42 @@
 """Writes every output that is a pure function of the event stream into one folder."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
 
 from conformance.events import read_events
-from conformance.reports import badge, certification, page, page_view
-from conformance.reports.frames import read_frames
+from conformance.reports import badge, certification, ctrf, evidence, junit, markdown, page, page_view
+from conformance.reports.badge_png import png
+from conformance.reports.frames import FrameExcerpt, read_frames
 from conformance.reports.report import Report
 from conformance.reports.tally import tally
 
 DEFAULT_FOLDER = "conformance-report"
 """Where a run leaves its report, from the directory it was started in."""
 
+EVENTS_FILE = "events.jsonl"
+TRANSCRIPT_FILE = "transcript.jsonl"
 CERTIFICATION_FILE = "certification.json"
 PAGE_FILE = "report.html"
-TRANSCRIPT_FILE = "transcript.jsonl"
+EVIDENCE_FILE = "badge-evidence.json"
+ENTRY_FILE = "registry-entry.json"
+
+OUTPUT_PATTERNS: Final = (
+    CERTIFICATION_FILE,
+    PAGE_FILE,
+    EVIDENCE_FILE,
+    ENTRY_FILE,
+    "junit.xml",
+    "ctrf.json",
+    "summary.md",
+    "badge*.svg",
+    "badge*.png",
+    "badge*.json",
+)
+"""Names of everything that is written here, for whoever has to clear a folder before a new run."""
+
+_NO_FRAMES: Final[Mapping[int, FrameExcerpt]] = {}
 
 
 def write_all(events_path: Path, folder: Path) -> list[Path]:
@@ -33,19 +55,35 @@ def write_report(report: Report, folder: Path, transcript: Path | None = None) -
     """
     source = folder / TRANSCRIPT_FILE if transcript is None else transcript
     frames = read_frames(source, page_view.wanted_frames(report))
-    documents = {CERTIFICATION_FILE: certification.render(report), PAGE_FILE: page.render(report, frames)}
-    for each in badge.badges(report):
-        documents[f"{each.name}.svg"] = badge.svg(each)
-        documents[f"{each.name}.json"] = badge.shields(each)
+    made = documents(report, frames)
     folder.mkdir(parents=True, exist_ok=True)
-    return [_write(folder / name, text) for name, text in documents.items()]
+    return [_write(folder / name, data) for name, data in made.items()]
 
 
-def _write(path: Path, text: str) -> Path:
+def documents(report: Report, frames: Mapping[int, FrameExcerpt] = _NO_FRAMES) -> dict[str, bytes]:
+    """Make every output of a counted run, by file name."""
+    whole = certification.render(report).encode()
+    made = {
+        CERTIFICATION_FILE: whole,
+        PAGE_FILE: page.render(report, frames).encode(),
+        "junit.xml": junit.render(report).encode(),
+        "ctrf.json": ctrf.render(report).encode(),
+        "summary.md": markdown.render(report).encode(),
+        EVIDENCE_FILE: evidence.badge_evidence(report, whole).encode(),
+        ENTRY_FILE: evidence.registry_entry(report, whole).encode(),
+    }
+    for each in badge.badges(report):
+        made[f"{each.name}.svg"] = badge.svg(each).encode()
+        made[f"{each.name}.png"] = png(each)
+        made[f"{each.name}.json"] = badge.shields(each).encode()
+    return made
+
+
+def _write(path: Path, data: bytes) -> Path:
     # A reader, or a second `report` beside us, must never see half a document.
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        draft.write_bytes(text.encode())
+        draft.write_bytes(data)
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)

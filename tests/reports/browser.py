@@ -112,5 +112,5 @@ def opened(
 
 
 def _axe() -> str:
-    package = installed(Path(__file__).parent / "axe")
+    package = installed(Path(__file__).parent / "judges")
     return (package / "node_modules" / "axe-core" / "axe.min.js").read_text("utf-8")

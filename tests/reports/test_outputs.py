@@ -15,15 +15,15 @@ from conformance.model import Json, State, Verdict
 from conformance.reports import badge, certification
 from conformance.reports.tally import tally
 from conformance.reports.terminal import summary
-from conformance.reports.write import write_all
+from conformance.reports.write import OUTPUT_PATTERNS, write_all
 
 from .builder import NAMES, Script, bad_run, good_run
 from .hostile import FORBIDDEN, HOSTILE, MARKUP, hostile_run
+from .store import DATA, RUNS, made
 
-DATA = Path(__file__).parent / "data"
 DOCS = Path(__file__).parents[2] / "docs" / "schemas"
 SVG = "{http://www.w3.org/2000/svg}"
-RUNS = {"good": good_run, "bad": bad_run}
+SCHEMAS = {"certification", "events", "badge-evidence", "registry-entry"}
 
 
 class Validator(Protocol):
@@ -57,12 +57,22 @@ def every_text(value: Json) -> Iterator[str]:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_a_stored_run_gives_the_stored_outputs(tmp_path: Path, name: str) -> None:
-    stored = DATA / f"{name}.events.jsonl"
-    assert RUNS[name]().write(tmp_path / "events.jsonl").read_bytes() == stored.read_bytes()
-    write_all(stored, tmp_path)
-    report = tally(read_events(stored))
-    assert (tmp_path / "certification.json").read_text() == (DATA / f"{name}.certification.json").read_text()
-    assert summary(report, 90, color=False) == (DATA / f"{name}.summary.txt").read_text()
+    stored = DATA / name
+    events = (stored / "events.jsonl").read_bytes()
+    assert RUNS[name]().write(tmp_path / "events.jsonl").read_bytes() == events
+    outputs = made(tmp_path / "events.jsonl")
+    assert {each.name for each in stored.iterdir()} == {"events.jsonl", *outputs}
+    for file, data in outputs.items():
+        assert data == (stored / file).read_bytes(), (
+            f"{file}: if the change is wanted, run python -m tests.reports.store"
+        )
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_document_fits_its_schema_and_every_schema_has_a_document(name: str) -> None:
+    for kind in ("certification", "badge-evidence", "registry-entry"):
+        validator(kind).validate(json.loads((DATA / name / f"{kind}.json").read_bytes()))
+    assert {each.name.removesuffix(".schema.json") for each in DOCS.iterdir()} == SCHEMAS
 
 
 @pytest.mark.parametrize("script", [good_run(), bad_run(), hostile_run(MARKUP + HOSTILE), Script()])
@@ -81,23 +91,24 @@ def test_the_schema_describes_every_key_of_the_document() -> None:
     assert set(document) == set(described)
 
 
-@pytest.mark.parametrize("name", ["certification", "events"])
+@pytest.mark.parametrize("name", sorted(SCHEMAS))
 def test_the_published_schema_is_the_shipped_one(name: str) -> None:
     shipped = files("conformance.reports").joinpath("schemas", f"{name}.schema.json").read_bytes()
     assert (DOCS / f"{name}.schema.json").read_bytes() == shipped
 
 
-def test_write_all_writes_one_pair_of_badges_for_each_profile_and_a_summary(tmp_path: Path) -> None:
+def test_write_all_writes_everything_and_each_profile_has_its_badges(tmp_path: Path) -> None:
     path = good_run().write(tmp_path / "events.jsonl")
     written = write_all(path, tmp_path / "out")
     profiles = ["badge", "badge-core", "badge-reusable-leases", "badge-native-sync"]
     expected = {
-        "certification.json",
-        "report.html",
-        *(f"{name}.{kind}" for name in profiles for kind in ("svg", "json")),
+        *("certification.json", "report.html", "junit.xml", "ctrf.json", "summary.md"),
+        *("badge-evidence.json", "registry-entry.json"),
+        *(f"{name}.{kind}" for name in profiles for kind in ("svg", "png", "json")),
     }
     assert {each.name for each in written} == expected
     assert {each.name for each in (tmp_path / "out").iterdir()} == expected
+    assert all(any(each.match(pattern) for pattern in OUTPUT_PATTERNS) for each in written)
 
 
 def test_a_damaged_stream_writes_nothing(tmp_path: Path) -> None:
