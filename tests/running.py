@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,17 +44,34 @@ def environment_for(folder: Path) -> dict[str, str]:
     }
 
 
-def run_pytest(folder: Path, *arguments: str) -> Finished:
-    """Run pytest in `folder` with the kit installed."""
-    return run_module(folder, "pytest", *arguments)
+def processes_of(folder: Path) -> list[str]:
+    """Command lines of living processes that were started for something in `folder`, or work there."""
+    marker, found = str(folder).encode(), list[str]()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            command = (entry / "cmdline").read_bytes()
+            place = os.fsencode((entry / "cwd").readlink())
+            around = (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if marker in command + b"\0" + place + b"\0" + around:
+            found.append(command.replace(b"\0", b" ").decode(errors="replace"))
+    return found
 
 
-def run_module(folder: Path, module: str, *arguments: str) -> Finished:
+def run_pytest(folder: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> Finished:
+    """Run pytest in `folder` with the kit installed; `environment` is added to that of the run."""
+    return run_module(folder, "pytest", *arguments, environment=environment)
+
+
+def run_module(folder: Path, module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> Finished:
     """Run a module of this Python in `folder`."""
     done = subprocess.run(
         [sys.executable, "-m", module, *arguments],
         cwd=folder,
-        env=environment_for(folder),
+        env={**environment_for(folder), **(environment or {})},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -1,7 +1,6 @@
 """The plugin in real pytest runs: from any directory, in any project, the same verdict; and nothing left behind."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .running import environment_for, run_pytest
+from .running import environment_for, processes_of, run_pytest
 
 # A few rules that together touch the package, the worker, a lease and a command.
 SOME = "MAN-001 or INIT-001 or LEASE-001 or LEASE-014"
@@ -20,20 +19,6 @@ def verdicts(folder: Path) -> dict[tuple[str, str], str]:
     """State of every check in a report, by requirement and name."""
     document: Any = json.loads((folder / "certification.json").read_text(encoding="utf-8"))
     return {(check["id"], check["name"]): check["state"] for check in document["checks"]}
-
-
-def processes_with(marker: str) -> list[str]:
-    """Command lines of living processes whose environment or arguments hold a text."""
-    found: list[str] = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and int(entry.name) != os.getpid():
-            try:
-                line = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
-            except OSError:
-                continue
-            if marker.encode() in line:
-                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
-    return found
 
 
 def test_the_reference_is_certified_from_an_empty_directory(tmp_path: Path) -> None:
@@ -188,7 +173,7 @@ def test_an_interrupt_closes_leases_and_ends_workers(tmp_path: Path) -> None:
     output, _ = process.communicate(timeout=60)
 
     assert process.returncode == 2, output
-    assert processes_with(str(tmp_path)) == []
+    assert processes_of(tmp_path) == []
     assert sorted(path.name for path in (tmp_path / "tmp").iterdir()) == []
     opened, closed = set[str](), set[str]()
     for line in (tmp_path / "conformance-report" / "events.jsonl").read_text(encoding="utf-8").splitlines():
