@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from conformance.catalogue import Row, catalogue
+from conformance.commands import diff
 from conformance.contract import load_contract, revisions
 from conformance.errors import ConformanceError, UsageFault
 from conformance.events import read_events
@@ -62,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_list(commands)
     _add_explain(commands)
     _add_report(commands)
+    diff.add(commands)
     return parser
 
 

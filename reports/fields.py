@@ -110,6 +110,19 @@ class Fields:
         inside = self.inner(key)
         return {one_line(each, LABEL_LIMIT): inside.inner(each) for each in inside.values}
 
+    def rows(self, key: str) -> tuple["Fields", ...]:
+        """Look into a list of objects; absent or null is an empty one."""
+        value = self.values.get(key)
+        if value is None:
+            return ()
+        if not isinstance(value, list):
+            self._refuse(key, "a list of objects")
+        where = f"`{key}` of {self.where}"
+        return tuple(
+            Fields(each, where, self.line) if isinstance(each, Mapping) else self._refuse(key, "a list of objects")
+            for each in value
+        )
+
     def json(self, key: str) -> Json:
         """Read a value as it is."""
         return self.values.get(key)

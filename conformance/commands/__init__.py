@@ -1,0 +1,1 @@
+"""Commands of `provider-conformance` that work on finished reports, one module each."""
