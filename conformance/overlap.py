@@ -43,10 +43,13 @@ async def fresh_directory(provider: Provider, lease: Lease, name: str = "") -> s
 
 def until_file(path: str, seconds: float) -> str:
     """A piece of script that goes on when a file is there, and ends the script with `GAVE_UP` when it never comes."""
+    return f"{a_while_for_file(path, seconds)}; [ -e {quote(path)} ] || exit {GAVE_UP}"
+
+
+def a_while_for_file(path: str, seconds: float) -> str:
+    """A piece of script that goes on when a file is there, or when it does not come in time."""
     rounds = max(1, round(seconds / PAUSE_S))
-    return (
-        f"n=0; until [ -e {quote(path)} ]; do n=$((n+1)); [ $n -lt {rounds} ] || exit {GAVE_UP}; sleep {PAUSE_S}; done"
-    )
+    return f"n=0; until [ -e {quote(path)} ] || [ $n -ge {rounds} ]; do n=$((n+1)); sleep {PAUSE_S}; done"
 
 
 @contextlib.asynccontextmanager

@@ -53,15 +53,13 @@ from conformance.steps import (
     run_to_success,
     write_file,
 )
+from conformance.transfer.bridge import CHANNEL
 
 MUST, SHOULD = Level.MUST, Level.SHOULD
 SHARED, OWN = Cost.SHARED, Cost.OWN
 
 RANDOM_TEXTS = 40
 """Random texts beside the table of nasty ones: as many as still make a short command line."""
-
-BRIDGE = {"PAPERCLIP_SANDBOX_EXEC_CHANNEL": "bridge"}
-"""What the host gives to the control commands that it runs beside the agent."""
 
 BOURNE = "#!/bin/sh\n"
 
@@ -301,27 +299,6 @@ async def home_is_a_directory(provider: Provider, lease: Lease) -> None:
 
     expect_exit(outcome, 0, advice="Set HOME to a directory that this user can write to.")
     expect(outcome, outcome.stdout.startswith("/"), that="HOME is an absolute path", observed=outcome.came)
-
-
-@check("EXEC-011", level=SHOULD, cost=SHARED)
-async def the_image_holds_the_tools_that_the_host_uses(provider: Provider, lease: Lease) -> None:
-    """The host moves files with plain tools; one that is missing is a fault of the image and not of the provider."""
-    tools = "sh mkdir rm mv cat chmod base64 dd wc find tar head tail tee basename dirname readlink sleep nohup awk env"
-    outcome = await run_script(
-        provider,
-        lease,
-        f"for tool in {tools} git node; do command -v $tool >/dev/null || echo $tool; done; "
-        "command -v sha256sum >/dev/null || command -v shasum >/dev/null || echo sha256sum",
-    )
-
-    missing = outcome.stdout.split()
-    expect(
-        outcome,
-        not set(missing) - {"git", "node"},
-        that="the image has every tool that the host's transfer uses (busybox has them all)",
-        observed=f"missing: {', '.join(missing) or 'nothing'} (git and node depend on the agent)",
-        advice="Add the missing tools to the image; nothing of this has to change in the provider.",
-    )
 
 
 @check("EXEC-012", level=SHOULD, cost=SHARED)
@@ -678,7 +655,9 @@ async def short_commands_are_answered_beside_a_long_one_and_not_mixed(provider: 
     waiting = f"{until_file(f'{folder}/go', provider.launch.limits.seconds('bridge'))}; echo long"
 
     async with kept_open(run_script(provider, lease, waiting)) as long:
-        shorts = await side_by_side(*(run_script(provider, lease, "cat", stdin=text, env=BRIDGE) for text in inputs))
+        shorts = await side_by_side(
+            *(run_script(provider, lease, "cat", stdin=text, cwd=folder, env=CHANNEL) for text in inputs)
+        )
         beside = not long.done()
         await run_to_success(provider, lease, ": > go", cwd=folder)
 
@@ -699,11 +678,11 @@ async def short_commands_are_answered_beside_a_long_one_and_not_mixed(provider: 
 async def a_short_command_takes_no_longer_beside_a_long_one(provider: Provider, lease: Lease) -> None:
     """Independent control commands are answered beside a long one; one round of the bridge may take 10 s."""
     folder = await fresh_directory(provider, lease)
-    alone = [await run_script(provider, lease, "echo alone", env=BRIDGE) for _ in range(2)]
+    alone = [await run_script(provider, lease, "echo alone", cwd=folder, env=CHANNEL) for _ in range(2)]
     waiting = until_file(f"{folder}/go", provider.launch.limits.seconds("bridge"))
 
     async with kept_open(run_script(provider, lease, waiting)) as long:
-        short = await run_script(provider, lease, "echo beside", env=BRIDGE)
+        short = await run_script(provider, lease, "echo beside", cwd=folder, env=CHANNEL)
         beside = not long.done()
         await run_to_success(provider, lease, ": > go", cwd=folder)
 
@@ -722,18 +701,20 @@ async def a_short_command_takes_no_longer_beside_a_long_one(provider: Provider, 
 async def commands_of_two_leases_are_not_mixed(provider: Provider, lease: Lease) -> None:
     """Each command runs in the sandbox of its own lease, and its output goes back to its own caller."""
     leases = (lease, await realized_lease(provider))
-    marks = [provider.new_id() for _ in leases]
+    places = [(one, await fresh_directory(provider, one), provider.new_id()) for one in leases]
     name = f".kit-{provider.new_id()}"
-    script = f'cat ./{name} "$HOME/{name}"'
-    for one, mark in zip(leases, marks, strict=True):
-        await run_to_success(provider, one, f'echo {mark} > {name}; echo {mark} > "$HOME/{name}"')
+    script = f'cat ./mark "$HOME/{name}"'
+    for one, folder, mark in places:
+        await run_to_success(provider, one, f'echo {mark} > mark; echo {mark} > "$HOME/{name}"', cwd=folder)
         # A home that does not last from call to call is a matter of another rule.
-        await run_to_success(provider, one, script)
+        await run_to_success(provider, one, script, cwd=folder)
 
-    calls = [(one, mark) for one, mark in zip(leases, marks, strict=True) for _ in range(4)]
-    outcomes = await side_by_side(*(run_script(provider, one, script, env=BRIDGE) for one, _ in calls))
+    calls = places * 4
+    outcomes = await side_by_side(
+        *(run_script(provider, one, script, cwd=folder, env=CHANNEL) for one, folder, _ in calls)
+    )
 
-    for outcome, (_, mark) in zip(outcomes, calls, strict=True):
+    for outcome, (_, _, mark) in zip(outcomes, calls, strict=True):
         expect_stdout(
             outcome, f"{mark}\n{mark}\n", advice="Find the sandbox by the id of each call; keep no current one."
         )
@@ -823,7 +804,7 @@ async def all_commands_run_as_one_user(provider: Provider, lease: Lease) -> None
     others = (
         await run_script(provider, lease, "id -u", bypass_session=False),
         await run_script(provider, lease, "id -u", stdin="text"),
-        await run_script(provider, lease, "id -u", env=BRIDGE, cwd="/"),
+        await run_script(provider, lease, "id -u", env=CHANNEL, cwd="/"),
     )
 
     for outcome in others:
