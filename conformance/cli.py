@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from conformance.catalogue import Row, catalogue
-from conformance.commands import diff
+from conformance.commands import diff, sign
 from conformance.contract import load_contract, revisions
 from conformance.errors import ConformanceError, UsageFault
 from conformance.events import read_events
@@ -64,6 +64,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_explain(commands)
     _add_report(commands)
     diff.add(commands)
+    sign.add(commands)
     return parser
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from conformance.events import read_events
-from conformance.reports import badge, certification, ctrf, evidence, junit, markdown, page, page_view
+from conformance.reports import badge, certification, ctrf, evidence, junit, markdown, page, page_view, statement
 from conformance.reports.badge_png import png
 from conformance.reports.frames import FrameExcerpt, read_frames
 from conformance.reports.report import Report
@@ -21,12 +21,16 @@ CERTIFICATION_FILE = "certification.json"
 PAGE_FILE = "report.html"
 EVIDENCE_FILE = "badge-evidence.json"
 ENTRY_FILE = "registry-entry.json"
+STATEMENT_FILE = "statement.json"
+SIGNED_FILE = "statement.dsse.json"
 
 OUTPUT_PATTERNS: Final = (
     CERTIFICATION_FILE,
     PAGE_FILE,
     EVIDENCE_FILE,
     ENTRY_FILE,
+    STATEMENT_FILE,
+    SIGNED_FILE,
     "junit.xml",
     "ctrf.json",
     "summary.md",
@@ -34,7 +38,7 @@ OUTPUT_PATTERNS: Final = (
     "badge*.png",
     "badge*.json",
 )
-"""Names of everything that is written here, for whoever has to clear a folder before a new run."""
+"""Names of everything that is written here or signed later, for whoever has to clear a folder before a new run."""
 
 _NO_FRAMES: Final[Mapping[int, FrameExcerpt]] = {}
 
@@ -57,7 +61,7 @@ def write_report(report: Report, folder: Path, transcript: Path | None = None) -
     frames = read_frames(source, page_view.wanted_frames(report))
     made = documents(report, frames)
     folder.mkdir(parents=True, exist_ok=True)
-    return [_write(folder / name, data) for name, data in made.items()]
+    return [write_file(folder / name, data) for name, data in made.items()]
 
 
 def documents(report: Report, frames: Mapping[int, FrameExcerpt] = _NO_FRAMES) -> dict[str, bytes]:
@@ -72,6 +76,9 @@ def documents(report: Report, frames: Mapping[int, FrameExcerpt] = _NO_FRAMES) -
         EVIDENCE_FILE: evidence.badge_evidence(report, whole).encode(),
         ENTRY_FILE: evidence.registry_entry(report, whole).encode(),
     }
+    stated = statement.render(report, whole)
+    if stated is not None:
+        made[STATEMENT_FILE] = stated.encode()
     for each in badge.badges(report):
         made[f"{each.name}.svg"] = badge.svg(each).encode()
         made[f"{each.name}.png"] = png(each)
@@ -79,7 +86,8 @@ def documents(report: Report, frames: Mapping[int, FrameExcerpt] = _NO_FRAMES) -
     return made
 
 
-def _write(path: Path, data: bytes) -> Path:
+def write_file(path: Path, data: bytes) -> Path:
+    """Write one output as a whole or not at all."""
     # A reader, or a second `report` beside us, must never see half a document.
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:

@@ -103,7 +103,7 @@ def test_write_all_writes_everything_and_each_profile_has_its_badges(tmp_path: P
     profiles = ["badge", "badge-core", "badge-reusable-leases", "badge-native-sync"]
     expected = {
         *("certification.json", "report.html", "junit.xml", "ctrf.json", "summary.md"),
-        *("badge-evidence.json", "registry-entry.json"),
+        *("badge-evidence.json", "registry-entry.json", "statement.json"),
         *(f"{name}.{kind}" for name in profiles for kind in ("svg", "png", "json")),
     }
     assert {each.name for each in written} == expected
