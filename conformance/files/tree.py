@@ -84,6 +84,11 @@ class Tree:
             }
         )
 
+    def below(self, folder: bytes) -> "Tree":
+        """What one directory of the tree holds, by its paths from there."""
+        start = folder + b"/"
+        return Tree({path.removeprefix(start): entry for path, entry in self.entries.items() if path.startswith(start)})
+
 
 def tree_of(entries: Mapping[str, Entry | bytes]) -> Tree:
     """A tree written down: bytes stand for a file with that content, and directories above are added."""
