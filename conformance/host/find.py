@@ -184,7 +184,8 @@ def _tarball(source: str, path: Path, node: Node, work: Path) -> Package:
         with tarfile.open(path) as archive:
             archive.extractall(target, filter="data")
     except (tarfile.TarError, OSError, EOFError) as error:
-        raise UsageFault(f"{source} cannot be unpacked: {error}.", "Give a tarball made by `npm pack`.") from error
+        reason = " ".join(str(error).split())
+        raise UsageFault(f"{source} cannot be unpacked: {reason}.", "Give a tarball made by `npm pack`.") from error
     folders = [entry for entry in target.iterdir() if (entry / "package.json").is_file()]
     if len(folders) != 1:
         raise UsageFault(f"{source} holds no npm package.", "Give a tarball made by `npm pack`.")
