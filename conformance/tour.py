@@ -124,7 +124,7 @@ async def take_tour(launcher: Launcher) -> Tour:
 
 
 async def _errors(provider: Provider) -> list[Answer]:
-    bad = _wrong_config(provider)
+    bad = wrong_config(provider)
     answers = [
         await answer_of(provider.validate_config(bad)),
         await answer_of(provider.call(UNKNOWN_METHOD, {})),
@@ -160,7 +160,7 @@ async def _end(provider: Provider, lease: Lease | None) -> list[Answer]:
     return [] if lease is None or lease.id is None else [await answer_of(provider.destroy(lease))]
 
 
-def _wrong_config(provider: Provider) -> JsonObject:
+def wrong_config(provider: Provider) -> JsonObject:
     """A config in which every property has a value of another type than its schema demands."""
     wrong: dict[str, Json] = {
         name: "no number" if rule["type"] in {"number", "integer", "boolean"} else 17

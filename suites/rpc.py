@@ -190,24 +190,24 @@ async def a_long_command_holds_up_no_other_lease(provider: Provider, lease: Leas
         )
 
 
-@check("RPC-010", level=MUST, cost=Cost.OWN)
-async def an_answer_of_the_host_is_not_taken_for_that_of_a_call(provider: Provider) -> None:
+@check("RPC-010", level=MUST, cost=Cost.SHARED, alone=True)
+async def an_answer_of_the_host_is_not_taken_for_that_of_a_call(provider: Provider, lease: Lease) -> None:
     """Ids count for each direction apart: an answer of the host says nothing about a call with the same number."""
-    async with provider.fresh_worker() as other:
-        lease, marker = await realized_lease(other), other.new_id()
-        async with kept_open(answer_of(other.execute(lease, lease.shell, ["-c", f"sleep 0.3; echo {marker}"]))) as run:
-            for number in other.worker.peer.pending_ids:
-                other.worker.peer.send_message({"jsonrpc": "2.0", "id": number, "result": {"ok": True}})
-        answer = await run
+    peer, marker = provider.worker.peer, provider.new_id()
 
-        expect_equal(
-            answer,
-            "the output of the command, beside which the host sent an answer with the same number,",
-            answer.fields.get("stdout", answer.came),
-            f"{marker}\n",
-            advice="Keep a table of your own open requests, and look host answers up there only.",
-        )
-        await expect_alive(other)
+    async with kept_open(answer_of(provider.execute(lease, lease.shell, ["-c", f"sleep 0.3; echo {marker}"]))) as run:
+        for number in peer.pending_ids:
+            peer.send_message({"jsonrpc": "2.0", "id": number, "result": {"ok": True}})
+    answer = await run
+
+    expect_equal(
+        answer,
+        "the output of the command, beside which the host sent an answer with the same number,",
+        answer.fields.get("stdout", answer.came),
+        f"{marker}\n",
+        advice="Keep a table of your own open requests, and look host answers up there only.",
+    )
+    await expect_alive(provider)
 
 
 @check("RPC-011", level=MUST)
