@@ -59,6 +59,10 @@ from conformance.steps import initialize_worker
 MUST = Level.MUST
 OWN = Cost.OWN
 HELD = "second"
+"""The question that is not answered yet."""
+
+LONGER_THAN_ANY_LIMIT_S = 60.0
+"""How long an agent would wait that is to be cut off."""
 
 
 @check("EXEC-027", level=MUST, cost=OWN)
@@ -193,7 +197,7 @@ async def a_run_whose_agent_has_no_time_left_is_taken_back(provider: Provider) -
     """The host counts on timedOut true, and takes back what the agent did until then, before it releases."""
     run = await begin(Flow(provider.trace, LIMITED_RUN), provider, TIME_LIMITED)
     polls = Polls(run, HELD)
-    await put_programs(run)
+    await put_programs(run, patience=LONGER_THAN_ANY_LIMIT_S)
     await put_workspace(run)
 
     async with bridged(run, polls) as looking:

@@ -9,7 +9,7 @@ from conformance.answer import Answer, answer_of
 from conformance.errors import RpcError
 from conformance.evidence import Blocked, Undecided
 from conformance.model import RequirementId
-from conformance.overlap import BUDGETS_MS, GAVE_UP, LOOK_AGAIN_S
+from conformance.overlap import BUDGETS_MS, GAVE_UP
 from conformance.rehearsal.before import put_script
 from conformance.rehearsal.polls import BRIDGE_PAUSE_S, LOG_PAUSE_S, Polls, Repeated, repeated
 from conformance.rehearsal.run import ANSWERS, Run
@@ -34,6 +34,9 @@ from conformance.transfer.steps import Step, list_files
 
 PROMPT = "You are an agent. Do the work.\n" * 200
 """What the agent reads; about as long as a host's first prompt."""
+
+STOP_ROUNDS = 4
+"""How often the host looks whether the bridge has ended (our choice; it looks longer, and nothing depends on it)."""
 
 OWN_PROCESS = "Give each command its own process: no queue, no lock and no session for a whole lease."
 
@@ -65,7 +68,7 @@ async def _start_bridge(run: Run) -> None:
 async def stop_bridge(run: Run, looking: Repeated) -> None:
     """End the bridge's process; the polls go on meanwhile."""
     with run.flow.step(STOP):
-        await run.control(run.bridge.stop())
+        await run.control(run.bridge.stop(STOP_ROUNDS))
         looking.must_be_well()
 
 
@@ -129,12 +132,9 @@ class Agent:
     async def runs_on(self) -> None:
         """The step after an operator gave up: more polls, and then the command ends well by itself."""
         with self.run.flow.step(AGENT_ENDS):
-            polls, looks, reads = self.polls, self.polls.looks + 2, self.polls.reads + 1
-            while min(polls.looks - looks, polls.reads - reads) < 0 and not self.task.done():
-                self.looking.must_be_well()
-                self.reading.must_be_well()
-                await asyncio.sleep(LOOK_AGAIN_S)
-            polls.may_answer.set()
+            await self.polls.more(3, self.looking)
+            self.reading.must_be_well()
+            self.polls.may_answer.set()
             demand_success(self.run, ended(await self.task))
             self.looking.must_be_well()
 
@@ -187,8 +187,11 @@ async def work_into_the_limit(run: Run, polls: Polls, looking: Repeated) -> None
     """
     with run.flow.step(AGENT_LIMITED):
         for budget in BUDGETS_MS:
+            polls.may_answer.clear()
             async with open_agent(run, polls, looking, time_ms=budget) as agent:
                 outcome = ended(await agent.task)
+            # Two rounds, for the first may have begun before the question was there.
+            await polls.more(2, looking)
             if polls.asked:
                 run.flow.demand(
                     outcome,

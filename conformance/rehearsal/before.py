@@ -102,9 +102,13 @@ async def prepare(run: Run) -> Run:
     return run
 
 
-async def put_programs(run: Run, *settings: str) -> None:
-    """The agent's stub, and empty files of settings beside it."""
-    texts = {**dict.fromkeys(settings, "\n"), "agent": agent(run.seconds("bridge"))}
+async def put_programs(run: Run, *settings: str, patience: float | None = None) -> None:
+    """The agent's stub, and empty files of settings beside it.
+
+    The stub waits for an answer as long as a round of the bridge may take, or `patience` seconds.
+    """
+    program = agent(run.seconds("bridge") if patience is None else patience)
+    texts = {**dict.fromkeys(settings, "\n"), "agent": program}
     with run.flow.step(LAUNCHERS):
         for name, text in texts.items():
             await put_script(run, _SmallFile(run.launchers, name=name), text, time_ms=SHORT_MS)

@@ -10,6 +10,7 @@ from typing import Any
 from conformance.errors import ProviderFault
 from conformance.evidence import Blocked, CheckEnded
 from conformance.model import RequirementId
+from conformance.overlap import LOOK_AGAIN_S
 from conformance.rehearsal.run import ANSWERS, SHORT_MS, Run
 from conformance.rehearsal.scripts import AT_END, AT_STDERR, AT_STDOUT, read_logs
 from conformance.steps import Outcome
@@ -101,6 +102,13 @@ class Polls:
                 await self._take(question)
             if question != self.held or self.may_answer.is_set():
                 await self._answer(question)
+
+    async def more(self, rounds: int, looking: Repeated) -> None:
+        """Wait for so many more rounds. Raises what goes wrong with them."""
+        enough = self.looks + rounds
+        while self.looks < enough:
+            looking.must_be_well()
+            await asyncio.sleep(LOOK_AGAIN_S)
 
     async def read(self) -> None:
         """One read of the logs, from where the one before had ended."""

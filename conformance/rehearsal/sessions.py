@@ -23,10 +23,12 @@ from conformance.rehearsal.stubs import session
 from conformance.states import FAREWELL_S
 from conformance.steps import Outcome, outcome_of, quote
 from conformance.transfer.bridge import CHANNEL, Bridge, read_from_queue, write_to_queue
-from conformance.transfer.steps import Step, remove
+from conformance.transfer.steps import Step, remove, size_of
 
 MESSAGE_BYTES = (60, 1_800, 19_500)
 """Raw sizes of what the host says (recorded: the third, with the prompt, is 26 KB of base64)."""
+
+LEAVE_ALONE = "Wait for the command's own process, and leave alone what it started with nohup."
 
 THE_END = b'{"type":"stdinEnd"}\n'
 SHUTDOWN = b'{"type":"shutdown"}\n'
@@ -146,7 +148,7 @@ class Session:
                 holds=prompt and not self.ended,
                 that="the call that starts the agent returns at once, and the agent lives on",
                 observed=f"it returned at once: {prompt}; the agent had ended: {self.ended}",
-                advice="Wait for the command's own process, and leave alone what it started with nohup.",
+                advice=LEAVE_ALONE,
             )
 
     async def _end_background(self, call: "asyncio.Task[Answer]") -> None:
@@ -163,7 +165,23 @@ class Session:
                     await self.say(content)
                     if not await self.hear(events, len(self.wanted()), self.run.seconds("bridge")):
                         break
+            if not self.frames:
+                await self._demand_first_frame()
             self.demand_frames(self.run.provider, self.frames)
+
+    async def _demand_first_frame(self) -> None:
+        """The first message is in its place, so whoever does not answer it is not there any more."""
+        size = await self.run.control(size_of(f"{self.folder}/stdin/{1:012}.json"), rule="FALL-006")
+        arrived = size.stdout.strip() == str(len(self.written[0]))
+        self.run.flow.demand(size, holds=arrived, that="the message is there", observed=size.came, rule="FALL-006")
+        self.run.flow.demand(
+            size,
+            holds=False,
+            that="the agent, which was started in the background, lives on and answers",
+            observed="its first message lies there unanswered",
+            advice=LEAVE_ALONE,
+            rule="EXEC-025",
+        )
 
     async def talk_live(self) -> Outcome:
         """The same with one long command, whose output is read while it is open."""
