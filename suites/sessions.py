@@ -173,7 +173,9 @@ async def late_output_of_one_command_is_not_in_the_next(provider: Provider, leas
     """What a background child prints after its command was answered belongs to nobody, least of all to the next one."""
     folder = await fresh_directory(provider, lease)
     late = f"({until_file(f'{folder}/go', provider.launch.limits.seconds('bridge'))}; echo late; : > said) & echo first"
-    await run_script(provider, lease, late, cwd=folder, timeout_ms=2000, bypass_session=False)
+    await answer_of(
+        provider.execute(lease, lease.shell, ["-c", late], cwd=folder, timeout_ms=2000, bypass_session=False)
+    )
 
     # The child may be gone with its command, which is allowed: so the second command waits a second at most.
     script = f": > go; {a_while_for_file(f'{folder}/said', 1)}; echo second"
