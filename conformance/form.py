@@ -98,11 +98,13 @@ def _numbers(rule: JsonObject) -> Iterator[int]:
     bounds = [number for name in ("minimum", "exclusiveMinimum") if (number := _number(rule, name)) is not None]
     least = max((int(bound) + 1 for bound in bounds), default=1)
     step = _number(rule, "multipleOf") or 1
-    near = chain((60_000, 1000, 60, 10, 2, 1), range(least, least + 3))
-    yield from (number for number in near if _in_bounds(number, rule) and number % step == 0)
+    # Small ones first: where a setting is a delay, an answer must not be held back for longer than the host waits.
+    near = chain((1, 2, 10, 60, 1000, 60_000), range(least, least + 3))
+    yield from (number for number in near if in_bounds(number, rule) and number % step == 0)
 
 
-def _in_bounds(number: int, rule: JsonObject) -> bool:
+def in_bounds(number: float, rule: JsonObject) -> bool:
+    """Whether a number is neither too small nor too large for a field."""
     low, high = _number(rule, "minimum"), _number(rule, "maximum")
     above, below = _number(rule, "exclusiveMinimum"), _number(rule, "exclusiveMaximum")
     fits_closed = (low is None or number >= low) and (high is None or number <= high)
