@@ -10,7 +10,7 @@ from conformance.files.compare import expect_tree
 from conformance.files.readers import END_ROUNDS, end_readers, start_readers
 from conformance.files.sandbox import digest_at, make_place, place_tree, tree_at, wait_for
 from conformance.files.tools import IMAGE_TOOLS, RUN_TOOLS, expect_tools
-from conformance.files.tree import File, Folder, Link, Tree, tree_of
+from conformance.files.tree import OWNER_BITS, File, Folder, Link, Tree, tree_of
 from conformance.host.lease import Lease
 from conformance.model import Cost, Level
 from conformance.provider import Provider
@@ -144,7 +144,7 @@ async def a_directory_goes_up_as_an_archive(provider: Provider, lease: Lease) ->
 
     seen = await tree_at(provider, lease, folder)
     # Unpacking as an ordinary user takes away what the umask says, so only the owner's bits are sure.
-    expect_tree(outcome, "the directory", _owner_bits(seen), _owner_bits(wanted))
+    expect_tree(outcome, "the directory", seen.with_bits(OWNER_BITS), wanted.with_bits(OWNER_BITS))
 
 
 @check("FALL-003", level=MUST, cost=SHARED)
@@ -377,15 +377,6 @@ async def the_image_has_the_tools_of_the_transfer(provider: Provider, lease: Lea
 async def the_image_has_git_and_node(provider: Provider, lease: Lease) -> None:
     """Runs take the history of the workspace along with git, and the bridge and most agents are node programs."""
     await expect_tools(provider, lease, RUN_TOOLS)
-
-
-def _owner_bits(tree: Tree) -> Tree:
-    return Tree(
-        {
-            path: File(entry.content, entry.mode & 0o700) if isinstance(entry, File) else entry
-            for path, entry in tree.entries.items()
-        }
-    )
 
 
 def _fill(name: str, number: int) -> str:

@@ -8,7 +8,9 @@ from conformance.checks import Capability, check
 from conformance.expect import expect, expect_alive, expect_answered, expect_equal, expect_error, expect_shape
 from conformance.files.compare import expect_tree
 from conformance.files.disk import build, entry_at, listing, write_new
+from conformance.files.examples import expect_both_ways_alike
 from conformance.files.exclusion import EXCLUSIONS, FULL, names_of
+from conformance.files.generate import Variety
 from conformance.files.native import commands_beside, large_file, lease_with_time, place_for_sync
 from conformance.files.operations import command, directory, file, operation
 from conformance.files.readers import end_readers, start_readers
@@ -281,6 +283,24 @@ async def followed_links_go_in_as_what_they_lead_to(provider: Provider, lease: L
 async def followed_links_come_out_as_what_they_lead_to(provider: Provider, lease: Lease) -> None:
     """With followSymlinks the content comes out where the link was, of files and of whole directories."""
     await _comes_out(provider, lease, FOLLOWED_TREE, FOLLOWED, followSymlinks=True)
+
+
+@check("SYNC-005", level=MUST, needs=IN, cost=SHARED)
+async def any_names_and_contents_are_the_same_both_ways(provider: Provider, lease: Lease) -> None:
+    """Whatever is in a tree, it is the same tree whether it goes in and out natively or over commands."""
+    await expect_both_ways_alike(provider, lease, Variety(things=True))
+
+
+@check("SYNC-006", level=MUST, needs=IN, cost=SHARED)
+async def any_modes_are_the_same_both_ways(provider: Provider, lease: Lease) -> None:
+    """Whatever modes the files of a tree have, they have them too when it went in and out natively or over commands."""
+    await expect_both_ways_alike(provider, lease, Variety(modes=True))
+
+
+@check("SYNC-007", level=MUST, needs=IN, cost=SHARED)
+async def any_links_are_the_same_both_ways(provider: Provider, lease: Lease) -> None:
+    """Whatever links are in a tree, they are the same when it went in and out natively or over commands."""
+    await expect_both_ways_alike(provider, lease, Variety(links=True))
 
 
 @check("SYNC-008", level=MUST, needs=IN, cost=SHARED)

@@ -1,7 +1,7 @@
 """A tree of files as data: what a directory should hold, and what one was seen to hold."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
@@ -88,6 +88,19 @@ class Tree:
         """What one directory of the tree holds, by its paths from there."""
         start = folder + b"/"
         return Tree({path.removeprefix(start): entry for path, entry in self.entries.items() if path.startswith(start)})
+
+    def with_bits(self, bits: int) -> "Tree":
+        """The same tree with no more than these bits in the mode of any file."""
+        return Tree(
+            {
+                path: replace(entry, mode=entry.mode & bits) if isinstance(entry, File) else entry
+                for path, entry in self.entries.items()
+            }
+        )
+
+
+OWNER_BITS = 0o700
+"""What is left of a mode where the umask of whoever unpacked a tree had its say."""
 
 
 def tree_of(entries: Mapping[str, Entry | bytes]) -> Tree:
