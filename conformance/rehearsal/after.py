@@ -142,6 +142,8 @@ async def end_stdin(run: Run) -> None:
         process = run.provider.worker.peer.process
         process.end_stdin()
         exited = await process.wait_exit(limit)
+        if not exited:
+            await run.provider.worker.kill()
         run.flow.demand(
             run.provider,
             holds=exited,

@@ -59,7 +59,7 @@ async def bridged(run: Run, polls: Polls, *, server: bool = True) -> AsyncGenera
 async def _start_bridge(run: Run) -> None:
     await put_script(run, run.bridge, bridge_server())
     env = {**CHANNEL, "PAPERCLIP_BRIDGE_QUEUE_DIR": run.queue}
-    started = await run.send(run.bridge.start(), env=env, bypass=run.manner.transfer_bypasses)
+    started = await run.send(run.bridge.start(), env=env, bypass=run.manner.command_line)
     prints_id = started.stdout.startswith('{"pid":')
     run.flow.demand(started, holds=prints_id, that="the start prints the id", observed=started.came)
     await run.control(run.bridge.wait_until_ready())

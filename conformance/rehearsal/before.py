@@ -96,9 +96,12 @@ async def prepare(run: Run) -> Run:
     run = replace(run, path=f"{run.launchers}:{path}")
     await put_programs(run, ".profile", ".bashrc")
     with flow.step(PROGRAM):
-        await run.send(Step("command -v 'sh' >/dev/null 2>&1"), env=run.environment)
-        await run.send(Step("command -v 'sh'"), env=run.environment, time_ms=SHORT_MS)
-        await run.send(Step("command -v 'sh' >/dev/null 2>&1"), cwd="/")
+        look = Step("command -v 'sh' >/dev/null 2>&1")
+        if run.manner.command_line:
+            await run.send(look, env=run.environment)
+        await run.send(Step("command -v 'sh'"), env=run.environment, time_ms=run.config_ms)
+        if run.manner.command_line:
+            await run.send(look, cwd="/")
     return run
 
 
@@ -193,7 +196,7 @@ async def make_config(run: Run) -> None:
         script = (
             f"mkdir -p {config} && if [ -f {seed} ]; then cat {seed} > {config}/settings; fi && cat {config}/settings"
         )
-        bypass = run.manner.transfer_bypasses
+        bypass = run.manner.command_line
         outcome = await run.send(Step(script), env=run.environment, bypass=bypass)
         run.flow.demand(
             outcome,

@@ -5,7 +5,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 from conformance.answer import evidence_of
-from conformance.errors import KitError, ProviderFault
+from conformance.errors import KitError, MalformedAnswer, ProviderFault
 from conformance.evidence import Blocked, Evidence, Trace
 from conformance.model import FrameNumber, RequirementId
 
@@ -50,6 +50,8 @@ class Flow:
         self._place += 1
         try:
             yield
+        except MalformedAnswer as fault:
+            self._refuse(fault.requirement, fault.sentence(), evidence_of(fault).frames)
         except ProviderFault as fault:
             answer = evidence_of(fault)
             self.demand(answer, holds=False, that=f"{answer.method} is answered with a result", observed=answer.came)

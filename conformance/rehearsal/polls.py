@@ -69,6 +69,8 @@ async def repeated(
 ) -> AsyncGenerator[Repeated]:
     """A poll that goes on beside the block. What went wrong with it is raised after the block, unless `forgiving`."""
     polls = Repeated(poll, pause)
+    # Once round, so that the first is on the wire before anything of the block.
+    await asyncio.sleep(0)
     try:
         yield polls
     finally:

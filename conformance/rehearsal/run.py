@@ -56,20 +56,23 @@ ANSWERS = {"first": "forty-two", "second": "go-on"}
 
 @dataclass(frozen=True)
 class Manner:
-    """How a kind of run sends its commands. `adapter` names its folder; `time_ms` is the run's own time limit."""
+    """How a kind of run sends its commands. `adapter` names its folder; `time_ms` is the run's own time limit.
+
+    In the command-line lane every command goes past a session; in the other one, those that move files do not.
+    """
 
     adapter: str
     time_ms: int
-    transfer_bypasses: bool
+    command_line: bool
 
 
-COMMAND_LINE = Manner("claude", 120_000, transfer_bypasses=True)
+COMMAND_LINE = Manner("claude", 120_000, command_line=True)
 """The command-line lane, of an agent with a time limit."""
 
-ACP = Manner("claude_local", 14_400_000, transfer_bypasses=False)
+ACP = Manner("claude_local", 14_400_000, command_line=False)
 """The ACP lane, of an agent without one."""
 
-TIME_LIMITED = Manner("claude", 6_000, transfer_bypasses=True)
+TIME_LIMITED = Manner("claude", 6_000, command_line=True)
 """The command-line lane, of an agent with little time."""
 
 
@@ -113,6 +116,12 @@ class Run:
     def queue(self) -> str:
         """The folder of the bridge's queue."""
         return self.bridge.requests.rpartition("/")[0]
+
+    @property
+    def config_ms(self) -> int:
+        """What the environment's config grants, or else the host's shortest time."""
+        value = self.lease.config.get("timeoutMs")
+        return value if isinstance(value, int) else SHORT_MS
 
     def seconds(self, limit: str) -> float:
         """A limit of the run of the kit."""
@@ -198,7 +207,7 @@ class RunCarrier(Carrier):
 
     async def try_to_send(self, step: Step, *, cwd: str = "/", env: Mapping[str, str] | None = None) -> Outcome:
         """Run one step. How it ended is not looked at."""
-        bypass = self.run.manner.transfer_bypasses
+        bypass = self.run.manner.command_line
         return outcome_of(await self.run.ask(step, cwd=cwd, env=env, bypass=bypass))
 
     def demand(self, outcome: Outcome, holds: bool, *, that: str, observed: object, advice: str = "") -> None:  # noqa: FBT001

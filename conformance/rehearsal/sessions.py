@@ -190,6 +190,8 @@ class Session:
         env = {**CHANNEL, "PAPERCLIP_PROCESS_SESSION_DIR": self.folder, "PAPERCLIP_PROCESS_SESSION_COMMAND_B64": "c2g="}
         with run.flow.step(AGENT_STREAMED):
             call = asyncio.create_task(answer_of(run.ask(script, env=env, bypass=False)))
+            # Once round, so that the command is on the wire before the first message.
+            await asyncio.sleep(0)
             try:
                 async with repeated(self.take_chunks, LOOK_AGAIN_S) as events:
                     live = await self._say_all(events, call)
