@@ -6,11 +6,12 @@ None of them counts seconds as proof: a command waits for a file, and the kit fo
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, Awaitable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from conformance.evidence import Undecided
 from conformance.host.lease import Lease
+from conformance.host.worker import Notice
 from conformance.model import Json
 from conformance.provider import Provider
 from conformance.steps import Outcome, quote, run_script, run_to_success
@@ -88,9 +89,9 @@ async def cut_off(provider: Provider, lease: Lease, script: str, *, once: str, *
 class LiveOutput:
     """What arrives as `execute.log` from now on, joined for each call and stream."""
 
-    def __init__(self, provider: Provider) -> None:
-        self._notices = provider.worker.notices
-        self._next = len(self._notices)
+    def __init__(self, notices: Sequence[Notice]) -> None:
+        self._notices = notices
+        self._next = len(notices)
         self._texts: dict[tuple[Json, Json], str] = {}
 
     async def moment_of(self, text: str, seconds: float) -> float | None:

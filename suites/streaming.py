@@ -188,7 +188,7 @@ async def expect_dialogue(provider: Provider, lease: Lease, *, bypass_session: b
     waits = (
         f"echo {quote(frame)}; {until_file(answer, 2 * start)}" for frame, answer in zip(frames, answers, strict=True)
     )
-    live = LiveOutput(provider)
+    live = LiveOutput(provider.worker.notices)
     delays: list[float] = []
 
     async with kept_open(run_script(provider, lease, "; ".join(waits), bypass_session=bypass_session)) as command:

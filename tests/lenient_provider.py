@@ -1,0 +1,93 @@
+"""Providers that differ from the reference in ways that are allowed: `python lenient_provider.py NAME [--manifest]`."""
+
+import sys
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from conformance.fixtures.reference.call import Call
+from conformance.fixtures.reference.command import Command, Outcome
+from conformance.fixtures.reference.errors import CallError, LeaseLostError
+from conformance.fixtures.reference.launch import launch
+from conformance.fixtures.reference.provider import ReferenceProvider
+from conformance.fixtures.reference.store import Sandbox
+
+
+class OneStream(ReferenceProvider):
+    """The backend has one stream, so stderr comes back in stdout."""
+
+    def run_command(self, sandbox: Sandbox, command: Command, emit: Callable[[str, str], None]) -> Outcome:
+        words = ["-c", 'exec "$@" 2>&1', "sh", command.program, *command.arguments]
+        return super().run_command(sandbox, replace(command, program="/bin/sh", arguments=words), emit)
+
+
+class OwnPath(ReferenceProvider):
+    """PATH belongs to the image and is not taken from the caller."""
+
+    def environment(self, sandbox: Sandbox, wanted: dict[str, Any]) -> dict[str, str]:
+        return super().environment(sandbox, {name: value for name, value in wanted.items() if name != "PATH"})
+
+
+class LostLeaseFails(ReferenceProvider):
+    """A command on a lost lease is a failed command with a reason, and no error."""
+
+    def execute(self, call: Call) -> dict[str, Any]:
+        try:
+            return super().execute(call)
+        except LeaseLostError as error:
+            return self.execute_answer(Outcome(1, None, timed_out=False, stdout="", stderr=f"{error}\n"), 0)
+
+
+class Confined(ReferenceProvider):
+    """Commands run in the workspace or in the root directory; everything else is refused."""
+
+    def working_directory(self, sandbox: Sandbox, call: Call) -> str:
+        path = super().working_directory(sandbox, call)
+        if path != "/" and not f"{path}/".startswith(f"{sandbox.workspace}/"):
+            message = "cwd is outside of the workspace"
+            raise CallError(message)
+        return path
+
+
+class NoSignals(ReferenceProvider):
+    """The backend tells that a signal ended a command, and not which one."""
+
+    def execute_answer(self, outcome: Outcome, seconds: float) -> dict[str, Any]:
+        killed = outcome.exit_code is None or outcome.exit_code in {137, 143}
+        seen = replace(outcome, exit_code=None if killed else outcome.exit_code, signal=None)
+        return super().execute_answer(seen, seconds)
+
+
+class OneSession(ReferenceProvider):
+    """Commands of a session run one after the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sessions: defaultdict[object, threading.Lock] = defaultdict(threading.Lock)
+
+    def execute(self, call: Call) -> dict[str, Any]:
+        if call.params.get("bypassSession") is not False:
+            return super().execute(call)
+        with self.sessions[call.lease_id]:
+            return super().execute(call)
+
+
+class Quiet(ReferenceProvider):
+    """Nothing is sent while a command runs, and nothing else was promised."""
+
+    @classmethod
+    def manifest(cls) -> dict[str, Any]:
+        manifest = super().manifest()
+        del manifest["environmentDrivers"][0]["sandboxCapabilities"]["incrementalSessionOutput"]
+        return manifest
+
+    def on_output(self, call: Call, stream: str, text: str) -> None:
+        """Say nothing."""
+
+
+PROVIDERS = {kind.__name__: kind for kind in ReferenceProvider.__subclasses__()}
+
+if __name__ == "__main__":
+    launch(PROVIDERS[sys.argv[1]], sys.argv[2:])
