@@ -22,11 +22,10 @@ OTHER = Trace(RequirementId("RPC-002"), "another test of the kit")
 
 
 def packed(folder: Path, **description: object) -> Package:
-    whole = {"name": "paperclip-plugin-some", "paperclipPlugin": {}, **description}
+    whole: dict[str, object] = {"name": "paperclip-plugin-some", **description}
     (folder / "package.json").write_text(json.dumps(whole), encoding="utf-8")
-    return open_directory(
-        "some", folder, Node(Path("node"), "20.0.0", "test", None), folder, SourceKind.DIRECTORY, None
-    )
+    node = Node(Path("node"), "20.0.0", "test", None)
+    return open_directory("some", folder, node, folder, SourceKind.DIRECTORY, None)
 
 
 @pytest.mark.asyncio
