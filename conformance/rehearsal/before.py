@@ -108,9 +108,9 @@ async def prepare(run: Run) -> Run:
 async def put_programs(run: Run, *settings: str, patience: float | None = None) -> None:
     """The agent's stub, and empty files of settings beside it.
 
-    The stub waits for an answer as long as a round of the bridge may take, or `patience` seconds.
+    The stub waits for an answer for `patience` seconds, or as long as the host's own patience is meant to be.
     """
-    program = agent(run.seconds("bridge") if patience is None else patience)
+    program = agent(run.patience if patience is None else patience)
     texts = {**dict.fromkeys(settings, "\n"), "agent": program}
     with run.flow.step(LAUNCHERS):
         for name, text in texts.items():

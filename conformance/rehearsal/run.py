@@ -30,6 +30,9 @@ PATIENCE_MS = 30_000
 The host waits four hours for an agent that sets no limit. Nothing that a rehearsal runs takes as long as this.
 """
 
+ROUNDS = 3
+"""How many rounds of the bridge an answer may take (our choice)."""
+
 KEPT = (".paperclip-runtime", ".paperclip-upload-*")
 """What the host leaves in the workspace when it replaces it (contract)."""
 
@@ -122,6 +125,11 @@ class Run:
         """What the environment's config grants, or else the host's shortest time."""
         value = self.lease.config.get("timeoutMs")
         return value if isinstance(value, int) else SHORT_MS
+
+    @property
+    def patience(self) -> float:
+        """Seconds for which an agent waits for an answer: some rounds of the bridge, since one takes several calls."""
+        return ROUNDS * self.seconds("bridge")
 
     def seconds(self, limit: str) -> float:
         """A limit of the run of the kit."""

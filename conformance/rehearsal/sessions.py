@@ -86,7 +86,7 @@ class Session:
         """The program goes up before the bridge is started."""
         self._next_notice = len(self.run.provider.worker.notices)
         with self.run.flow.step(SESSION):
-            await put_script(self.run, self.program, session(self.run.seconds("bridge")))
+            await put_script(self.run, self.program, session(self.run.patience))
 
     async def say(self, content: bytes) -> None:
         """One message, in three commands."""
