@@ -225,7 +225,7 @@ def demand_success(run: Run, outcome: Outcome) -> None:
 
 
 def read_output(run: Run, polls: Polls, outcome: Outcome) -> None:
-    """The output of the agent is all there, and the polls read nothing else."""
+    """The output of the agent is all there; neither the polls read nor live output told anything else."""
     with run.flow.step(SAID):
         wanted = agent_says(PROMPT, ANSWERS)
         run.flow.demand(
@@ -233,6 +233,15 @@ def read_output(run: Run, polls: Polls, outcome: Outcome) -> None:
             holds=outcome.stdout == wanted and outcome.stderr == "remark\n",
             that=f"the output of the agent is {wanted!a}",
             observed=outcome.came,
+        )
+        told = [notice.params for notice in outcome.answer.notices if notice.method == "execute.log"]
+        live = "".join(str(params.get("chunk")) for params in told if params.get("stream") == "stdout")
+        run.flow.demand(
+            outcome,
+            holds=outcome.stdout.startswith(live),
+            that="what came live, if anything did, is the beginning of it",
+            observed=ascii(live),
+            rule="STREAM-005",
         )
         seen = polls.output.decode("utf-8", "replace")
         whole = wanted.startswith(seen) and polls.asked == list(REQUESTS)

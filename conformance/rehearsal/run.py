@@ -1,9 +1,8 @@
 """One agent run: where it keeps its files, how it sends its commands, and what it moves in and out."""
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from conformance.answer import Answer
 from conformance.files.tree import File, Tree, tree_of
@@ -15,8 +14,6 @@ from conformance.steps import Outcome, outcome_of, quote
 from conformance.transfer.bridge import CHANNEL, Bridge
 from conformance.transfer.carrier import Carrier
 from conformance.transfer.steps import ALWAYS_OUT, Step, patterns_of
-
-T = TypeVar("T")
 
 SHORT_MS = 15_000
 """What the host grants its first looks and its polls of the log (contract)."""
@@ -227,9 +224,3 @@ def texts_of(tree: Tree) -> Tree:
     """The files of a tree by their content alone: modes and empty directories have rules of their own."""
     files = {path.decode(): entry.content for path, entry in tree.entries.items() if isinstance(entry, File)}
     return tree_of(files)
-
-
-async def within(task: "asyncio.Task[T]", seconds: float) -> bool:
-    """Whether a task ends in time. It goes on if it does not."""
-    await asyncio.wait({task}, timeout=seconds)
-    return task.done()

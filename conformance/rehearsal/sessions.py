@@ -61,13 +61,17 @@ def frame_of(line: str) -> Frame | None:
 
 @dataclass
 class Session:
-    """One agent of the ACP lane: its folder, what it was told and what it said."""
+    """One agent of the ACP lane: its folder, what it was told and what it said.
+
+    `ended`: its process has gone. `astray`: frames came live, but under no call or stream that they could be read from.
+    """
 
     run: Run
     name: str
     frames: list[Frame] = field(default_factory=list[Frame])
     written: list[bytes] = field(default_factory=list[bytes])
     ended: bool = False
+    astray: bool = False
     heard: asyncio.Event = field(default_factory=asyncio.Event)
     _next_notice: int = 0
     _texts: defaultdict[Json, str] = field(default_factory=lambda: defaultdict[Json, str](str))
@@ -110,13 +114,17 @@ class Session:
         """What has arrived as `execute.log` since the last look, line by line for each call."""
         notices, company = self.run.provider.worker.notices, self.run.lease.tenant.company
         for notice in notices[self._next_notice :]:
+            if notice.method != "execute.log":
+                continue
+            chunk = str(notice.params.get("chunk"))
             ours = notice.open_call is not None and notice.open_call.company == company
-            if ours and notice.method == "execute.log" and notice.params.get("stream") == "stdout":
-                *lines, self._texts[notice.invocation] = (
-                    self._texts[notice.invocation] + str(notice.params.get("chunk"))
-                ).split("\n")
+            if ours and notice.params.get("stream") == "stdout":
+                *lines, rest = (self._texts[notice.invocation] + chunk).split("\n")
+                self._texts[notice.invocation] = rest
                 for line in lines:
                     self._take(line)
+            elif '"type":"data"' in chunk:
+                self.astray = True
         self._next_notice = len(notices)
         self.heard.set()
 
@@ -211,6 +219,7 @@ class Session:
                 that="each frame arrives as execute.log while the session is open",
                 observed=f"{len(self.frames)} of {len(self.wanted())} frames arrived in time",
                 advice="Send what a command writes when it writes it, in a session as outside of one.",
+                rule="STREAM-003" if self.astray else None,
             )
             return outcome
 
