@@ -1,5 +1,6 @@
 """RPC: lines, ids, answers and errors, whatever the call is about."""
 
+import re
 from collections.abc import Iterable
 
 from conformance.answer import Answer, answer_of
@@ -60,6 +61,9 @@ LINE_OF_NULS = 23_000_000
 
 NULS_LIMIT_MS = 120_000
 """Time for that much output (our choice: four times what a host grants by default)."""
+
+_WORDLESS = re.compile(r"|[\w.]*(error|exception):?|undefined|null|none|nil|\[object \w+\]", re.IGNORECASE | re.ASCII)
+"""A message that tells nobody anything: empty, the name of a class, or what is left of a value that was no text."""
 
 
 @check("RPC-001", level=MUST, cost=Cost.SHARED)
@@ -387,7 +391,7 @@ async def an_error_says_what_went_wrong(tour: Tour) -> None:
         text = error.text if isinstance(error.text, str) else ""
         expect(
             answer,
-            len(text.split()) > 1,
+            _WORDLESS.fullmatch(text.strip()) is None,
             that="the message of an error says in words what went wrong",
             observed=f"the message is {cut(show(error.text))}",
             advice="Say what failed and what the operator can do, not just the name of an exception.",
