@@ -46,6 +46,7 @@ from conformance.provider import Provider, answer_of
 from conformance.steps import (
     Outcome,
     destroy_lease,
+    execute_problems,
     quote,
     realized_lease,
     run_program,
@@ -74,6 +75,23 @@ async def a_result_has_all_four_fields_whatever_became_of_the_command(provider: 
         answer = await answer_of(provider.execute(lease, lease.shell, ["-c", script]))
 
         expect_shape(answer, advice="Return all four fields each time; the host calls string functions on both texts.")
+
+
+@check("EXEC-001", level=MUST, cost=SHARED)
+async def a_result_has_all_four_fields_when_a_command_could_not_end_or_start(provider: Provider, lease: Lease) -> None:
+    """A result for a command that was cut off, or that was never there, has the same fields as any other."""
+    cut_off_answer = await answer_of(provider.execute(lease, "sleep", ["60"], timeout_ms=1000))
+    missing_answer = await answer_of(provider.execute(lease, f"kit-{provider.new_id()}"))
+
+    for answer in (cut_off_answer, missing_answer):
+        problems = execute_problems(answer) if answer.fault is None else []
+        expect(
+            answer,
+            not problems,
+            that="the result of a command, where there is one, has the four fields",
+            observed="; ".join(problems) or answer.came,
+            advice="Return all four fields on every path, also with empty texts.",
+        )
 
 
 @check("EXEC-002", level=MUST, cost=SHARED)
@@ -355,6 +373,16 @@ async def nul_characters_on_stdin_arrive(provider: Provider, lease: Lease) -> No
     outcome = await run_script(provider, lease, "base64", stdin="a\0b\0")
 
     expect_same_text(outcome, "stdin as the command read it", shown_input(outcome.stdout), "a\0b\0")
+
+
+@check("EXEC-013", level=SHOULD, cost=SHARED)
+async def a_command_may_leave_its_stdin_unread(provider: Provider, lease: Lease) -> None:
+    """A command that ends without reading all of its input has still ended by itself, with its own exit code."""
+    text = base64_text(provider.random, 1_048_576)
+
+    outcome = await run_script(provider, lease, "echo not interested", stdin=text)
+
+    expect_stdout(outcome, "not interested\n", advice="A broken pipe to the command is no fault of the call.")
 
 
 @check("EXEC-014", level=MUST, cost=SHARED)
