@@ -16,6 +16,7 @@ from conformance.files.operations import command, directory, file, operation
 from conformance.files.readers import end_readers, start_readers
 from conformance.files.sandbox import digest_at, place_tree, tree_at
 from conformance.files.surroundings import Surroundings, expect_untouched, holds_marker
+from conformance.files.swapping import start_swapping, stop_swapping
 from conformance.files.tree import File, Folder, Link, Special, SpecialKind, Tree, tree_of
 from conformance.files.watch import watching_modes
 from conformance.host.lease import Lease
@@ -90,6 +91,9 @@ FOLLOWED = tree_of(
         "to-folder/inner": b"inner",
     }
 )
+
+SWAPPED_SYNCS = 5
+"""How often a tree comes out while its directories turn into links and back."""
 
 SAME_NAME = "everybody-has-this"
 
@@ -247,6 +251,20 @@ async def odd_names_and_empty_things_go_in(provider: Provider, lease: Lease) -> 
 async def odd_names_and_empty_things_come_out(provider: Provider, lease: Lease) -> None:
     """Every name that a file can have comes out as it is, and so do empty files, empty directories, binary content."""
     await _comes_out(provider, lease, ODD_TREE, ODD_TREE)
+
+
+@check("SYNC-005", level=MUST, needs=OUT, cost=SHARED)
+async def a_file_with_two_names_comes_out_under_both(provider: Provider, lease: Lease) -> None:
+    """Two hard links to one file are two files with the same content, also when one of them is excluded."""
+    place = await place_for_sync(provider, lease)
+    await place_tree(provider, lease, place.remote, tree_of({"a": b"content", "left/out": b"content"}))
+    script = "ln a b 2>/dev/null || cat a > b; ln left/out c 2>/dev/null || cat left/out > c"
+    await run_to_success(provider, lease, script, cwd=place.remote)
+
+    answer = await provider.sync_out(lease, [operation(directory(place.remote, place.host / "to", exclude=["left"]))])
+
+    wanted = tree_of({"a": b"content", "b": b"content", "c": b"content"})
+    expect_tree(answer, "the directory on the host", listing(place.host / "to"), wanted)
 
 
 @check("SYNC-006", level=MUST, needs=IN, cost=SHARED)
@@ -640,6 +658,32 @@ async def a_missing_source_ends_the_sync_out(provider: Provider, lease: Lease) -
     await expect_alive(provider)
 
 
+@check("SYNC-015", level=SHOULD, needs=IN, cost=SHARED)
+async def a_source_of_the_other_kind_does_not_go_in(provider: Provider, lease: Lease) -> None:
+    """A directory that is mapped as a file is an error, and so is a file that is mapped as a directory."""
+    place = await place_for_sync(provider, lease)
+    build(tree_of({"folder/file": b"file", "file": b"file"}), place.host / "from")
+    source = place.host / "from"
+
+    for mapping in (file(source / "folder", f"{place.remote}/a"), directory(source / "file", f"{place.remote}/b")):
+        answer = await answer_of(provider.sync_in(lease, [operation(mapping)]))
+        expect_error(answer, what=f"a source that is no {mapping['kind']}", advice=REJECT)
+
+
+@check("SYNC-015", level=SHOULD, needs=OUT, cost=SHARED)
+async def a_source_of_the_other_kind_does_not_come_out(provider: Provider, lease: Lease) -> None:
+    """A directory that is mapped as a file is an error, and so is a file that is mapped as a directory."""
+    place = await place_for_sync(provider, lease)
+    await place_tree(provider, lease, place.remote, tree_of({"folder/file": b"file", "file": b"file"}))
+
+    for mapping in (
+        file(f"{place.remote}/folder", place.host / "a"),
+        directory(f"{place.remote}/file", place.host / "b"),
+    ):
+        answer = await answer_of(provider.sync_out(lease, [operation(mapping)]))
+        expect_error(answer, what=f"a source that is no {mapping['kind']}", advice=REJECT)
+
+
 # -- files and directories out ---------------------------------------------------------------------------------------
 
 
@@ -749,7 +793,7 @@ async def a_target_that_became_a_link_is_not_followed(provider: Provider, lease:
 
 @check("SYNC-018", level=MUST, needs=OUT, cost=SHARED)
 async def a_tree_of_traps_stays_inside_the_target(provider: Provider, lease: Lease) -> None:
-    """Names that look like paths, links in circles and out, a deep tree and a pipe: nothing is written elsewhere."""
+    """Names like paths, links in circles and out, a deep tree, a pipe, a device: nothing is written elsewhere."""
     place = await place_for_sync(provider, lease)
     around = Surroundings(place.host, provider.new_id())
     traps = {
@@ -765,9 +809,8 @@ async def a_tree_of_traps_stays_inside_the_target(provider: Provider, lease: Lea
         "pipe": Special(SpecialKind.PIPE),
     }
     await place_tree(provider, lease, place.remote, tree_of(traps))
-    await run_to_success(
-        provider, lease, f"dd if=/dev/zero of={quote(f'{place.remote}/sparse')} bs=1 count=1 seek=16777216 2>/dev/null"
-    )
+    script = "dd if=/dev/zero of=sparse bs=1 count=1 seek=16777216 2>/dev/null; mknod device c 1 3 2>/dev/null || true"
+    await run_to_success(provider, lease, script, cwd=place.remote)
 
     answer = await answer_of(provider.sync_out(lease, [operation(directory(place.remote, around.mapped))]))
 
@@ -851,6 +894,32 @@ async def a_source_that_is_a_link_does_not_read_the_host(provider: Provider, lea
             advice="Open every part of a sandbox path with O_NOFOLLOW, starting from the sandbox's own root.",
         )
     expect_untouched(provider, around)
+
+
+@check("SYNC-019", level=MUST, needs=OUT, cost=SHARED)
+async def a_directory_that_turns_into_a_link_is_not_followed(provider: Provider, lease: Lease) -> None:
+    """Code in the sandbox may swap a directory for a link between look and read; the host behind it is not read."""
+    place = await place_for_sync(provider, lease)
+    around = Surroundings(place.host, provider.new_id())
+    build(Tree({}), around.mapped)
+    end = await start_swapping(provider, lease, f"{place.remote}/swapping", around.outside)
+    source = f"{place.remote}/swapping/tree"
+
+    answers = [
+        await answer_of(provider.sync_out(lease, [operation(directory(source, around.mapped / f"{number}"))]))
+        for number in range(SWAPPED_SYNCS)
+    ]
+
+    await stop_swapping(provider, lease, end)
+    leaked = holds_marker(listing(around.mapped), around.marker)
+    expect(
+        answers[-1],
+        not leaked,
+        that="no file of the host from behind the links is in the target",
+        observed=f"the host's file stands in {', '.join(leaked)}" if leaked else "no file holds the host's secret",
+        advice="Open with O_NOFOLLOW, relative to the directory that is open already, and look at what was opened.",
+    )
+    expect_untouched(answers[-1], around)
 
 
 @check("SYNC-020", level=SHOULD, needs=IN, cost=SHARED)

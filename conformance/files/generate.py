@@ -1,26 +1,35 @@
-"""Trees that nobody thought of, from Hypothesis: small, seeded, and able to shrink to the smallest one that matters."""
+"""Trees that nobody thought of, small enough to be read by a person.
 
+A tree is a row of choices. In a run they come from its seed, so that the same seed gives the same trees everywhere; in
+tests they come from Hypothesis (`strategies`). Hypothesis itself stays out of runs: it keeps a folder in the current
+directory, and mixes constants of whatever modules are loaded into what it generates.
+"""
+
+import random
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
-
-from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
-from hypothesis import strategies as st
+from typing import Protocol, TypeVar
 
 from conformance.files.tree import Entry, File, Folder, Link, Tree
 
-MOST_LEAVES = 12
-"""Files and links of one tree, at most (our choice: a tree that fails has to be read by a person)."""
+_Any = TypeVar("_Any")
 
 PLAIN = "abcdefgh"
 ODD = "a-. '\"\n\t$`*?[]{}~#%;&|()<>!=:,@^+_\x01\x7fäß雪\u0301\U0001f600"
 """No backslash, which the tar of some images takes for a sign in the names that the host gives it."""
 
+SPECIAL_NAMES = ("-rf", "--help", ".dot", "...", "x" * 255, "ä" * 127)
+
+SIZES = (1, 511, 512, 513, 70_000)
+"""Around the block size of tar, and larger than a pipe."""
+
 MODES = (0o644, 0o755, 0o600, 0o700, 0o444, 0o555)
 """Modes that an ordinary user can write, read back and unpack under the usual umask."""
 
-_Node: TypeAlias = "Entry | Mapping[str, _Node]"
+DEEPEST_LEVEL = 4
+MOST_ENTRIES = 5
+"""Bounds of a tree: levels, and entries of one directory (our choice)."""
 
 
 @dataclass(frozen=True)
@@ -35,85 +44,89 @@ class Variety:
     links: bool = False
 
 
-def trees(variety: Variety) -> st.SearchStrategy[Tree]:
-    """Trees of the given variety, the simplest first."""
-    names = _names(variety)
-    leaves = st.one_of(_files(variety), *([_links(names)] if variety.links else []))
-    least = 0 if variety.things else 1
-    nodes: st.SearchStrategy[_Node] = st.recursive(
-        leaves, lambda inner: st.dictionaries(names, inner, min_size=least, max_size=5), max_leaves=MOST_LEAVES
-    )
-    return st.dictionaries(names, nodes, max_size=6).map(_flat)
+EVERYTHING = Variety(things=True, modes=True, links=True)
 
 
-def generated(variety: Variety, number: int, count: int) -> list[Tree]:
-    """So many trees, always the same ones for a number."""
-    found: list[Tree] = []
+class Choices(Protocol):
+    """Where the choices come from."""
 
-    @seed(number)
-    @settings(
-        # The first example is always the simplest, a tree without entries.
-        max_examples=count + 1,
-        database=None,
-        deadline=None,
-        verbosity=Verbosity.quiet,
-        phases=(Phase.generate,),
-        suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much),
-    )
-    @given(trees(variety))
-    def collect(tree: Tree) -> None:
-        found.append(tree)
-
-    collect()
-    return found[1:]
+    def number(self, most: int) -> int:
+        """A number from 0 to `most`; small ones are simple."""
+        ...
 
 
-def _names(variety: Variety) -> st.SearchStrategy[str]:
-    if not variety.things:
-        return st.text(PLAIN, min_size=1, max_size=3)
-    # The host leaves names out that begin with "._", whatever is asked for.
-    ordinary = st.text(ODD, min_size=1, max_size=8).filter(lambda name: name not in {".", ".."} and name[:2] != "._")
-    return st.one_of(ordinary, st.sampled_from(["-rf", "--help", ".dot", "...", "x" * 255, "ä" * 127]))
+class SeededChoices:
+    """Choices from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)  # noqa: S311 - trees that can be repeated
+
+    def number(self, most: int) -> int:
+        """A number from 0 to `most`."""
+        return self._random.randint(0, most)
 
 
-def _files(variety: Variety) -> st.SearchStrategy[File]:
-    # Around the block size of tar, and larger than a pipe.
-    repeated = st.builds(_repeated, st.binary(min_size=1, max_size=3), st.sampled_from((1, 511, 512, 513, 70_000)))
-    contents = st.one_of(st.binary(max_size=20), repeated) if variety.things else st.just(b"text")
-    modes = st.sampled_from(MODES) if variety.modes else st.just(MODES[0])
-    return st.builds(File, contents, modes)
+def generated(variety: Variety, seed: int, count: int) -> list[Tree]:
+    """So many trees, always the same ones for a seed."""
+    choices = SeededChoices(seed)
+    return [make_tree(choices, variety) for _ in range(count)]
 
 
-def _repeated(piece: bytes, size: int) -> bytes:
-    return (piece * size)[:size]
-
-
-def _links(names: st.SearchStrategy[str]) -> st.SearchStrategy[Link]:
-    targets = st.one_of(
-        names,
-        st.lists(st.one_of(names, st.just("..")), min_size=1, max_size=4).map("/".join),
-        names.map(lambda name: f"/no/{name}"),
-    )
-    return targets.map(lambda target: Link(target.encode()))
-
-
-def _flat(nodes: Mapping[str, _Node]) -> Tree:
+def make_tree(choices: Choices, variety: Variety) -> Tree:
+    """One tree out of choices."""
     found: dict[bytes, Entry] = {}
-
-    def add(prefix: bytes, inner: Mapping[str, _Node]) -> None:
-        seen: set[str] = set()
-        for name, node in inner.items():
-            # The host's own disk may hold one of two names only that differ in case or composition.
-            folded = unicodedata.normalize("NFC", name).casefold()
-            if folded in seen:
-                continue
-            seen.add(folded)
-            path = prefix + name.encode()
-            if isinstance(node, Mapping):
-                found[path] = Folder()
-                add(path + b"/", node)
-            else:
-                found[path] = node
-
-    add(b"", nodes)
+    _fill(found, b"", 1, choices, variety)
     return Tree(found)
+
+
+def _fill(found: dict[bytes, Entry], prefix: bytes, level: int, choices: Choices, variety: Variety) -> None:
+    least = 0 if variety.things or level == 1 else 1
+    names = [_name(choices, variety) for _ in range(least + choices.number(MOST_ENTRIES - least))]
+    # The host's own disk may hold only one of two names that differ in case or composition.
+    folded = {unicodedata.normalize("NFC", name).casefold(): name for name in names}
+    for name in folded.values():
+        path = prefix + name.encode()
+        entry = found[path] = _entry(level, choices, variety)
+        if isinstance(entry, Folder):
+            _fill(found, path + b"/", level + 1, choices, variety)
+
+
+def _entry(level: int, choices: Choices, variety: Variety) -> Entry:
+    kinds = ["file", *(["link"] if variety.links else []), *(["folder"] if level < DEEPEST_LEVEL else [])]
+    match _pick(choices, kinds):
+        case "folder":
+            return Folder()
+        case "link":
+            return Link(_target(choices, variety).encode())
+        case _:
+            mode = _pick(choices, MODES) if variety.modes else MODES[0]
+            return File(_content(choices) if variety.things else b"text", mode)
+
+
+def _name(choices: Choices, variety: Variety) -> str:
+    if not variety.things:
+        return _text(choices, PLAIN, 3)
+    if choices.number(9) == 9:  # noqa: PLR2004 - one in ten
+        return _pick(choices, SPECIAL_NAMES)
+    name = _text(choices, ODD, 8)
+    # The host leaves out names that begin with "._", whatever is asked for; "." and ".." are no names.
+    return f"a{name}" if name in {".", ".."} or name.startswith("._") else name
+
+
+def _target(choices: Choices, variety: Variety) -> str:
+    parts = [_pick(choices, ("..", _name(choices, variety))) for _ in range(1 + choices.number(3))]
+    return _pick(choices, ("", "/no/")) + "/".join(parts)
+
+
+def _content(choices: Choices) -> bytes:
+    piece = bytes(choices.number(255) for _ in range(choices.number(20)))
+    size = _pick(choices, SIZES)
+    return (piece * size)[:size] if piece and choices.number(1) else piece
+
+
+def _text(choices: Choices, alphabet: str, longest: int) -> str:
+    return "".join(_pick(choices, alphabet) for _ in range(1 + choices.number(longest - 1)))
+
+
+def _pick(choices: Choices, options: Sequence[_Any]) -> _Any:
+    return options[choices.number(len(options) - 1)]
