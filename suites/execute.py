@@ -596,7 +596,7 @@ async def a_timeout_ends_every_process_of_the_command(provider: Provider, lease:
     outcome = await run_script(
         provider,
         lease,
-        "i=0; while [ $i -lt 10 ]; do a=$(wc -c < ticks); sleep 0.3; b=$(wc -c < ticks); "
+        "i=0; while [ $i -lt 10 ]; do a=$(wc -c < ticks); sleep 0.5; b=$(wc -c < ticks); "
         "[ $a -eq $b ] && echo quiet && exit 0; i=$((i+1)); done; echo still running",
         cwd=folder,
     )
