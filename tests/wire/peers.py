@@ -27,6 +27,15 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.001)
 
 
+def is_alive(pid: int) -> bool:
+    """Whether a process runs; one that only waits to be collected does not."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
 @dataclass
 class Seen:
     """What the worker asked and told."""

@@ -13,7 +13,7 @@ import pytest
 from conformance.errors import EnvironmentFault
 from conformance.wire.process import STDERR_TAIL, Command, WorkerProcess
 
-from .peers import CALL, PATIENCE_S, script_peer, stderr_of, until
+from .peers import CALL, PATIENCE_S, is_alive, script_peer, stderr_of, until
 
 pytestmark = pytest.mark.asyncio
 
@@ -55,14 +55,6 @@ async def running(script: str, environment: dict[str, str] | None = None) -> Asy
 
 def open_descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
 
 
 async def test_it_starts_with_the_given_environment_and_directory_only() -> None:
