@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from conformance.catalogue import Row, catalogue
-from conformance.commands import diff, sign
+from conformance.commands import diff, sign, verify, index
 from conformance.contract import load_contract, revisions
 from conformance.errors import ConformanceError, UsageFault
 from conformance.events import read_events
@@ -65,6 +65,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_report(commands)
     diff.add(commands)
     sign.add(commands)
+    verify.add(commands)
+    index.add(commands)
     return parser
 
 

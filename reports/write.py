@@ -1,7 +1,8 @@
 """Writes every output that is a pure function of the event stream into one folder."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -66,23 +67,28 @@ def write_report(report: Report, folder: Path, transcript: Path | None = None) -
 
 def documents(report: Report, frames: Mapping[int, FrameExcerpt] = _NO_FRAMES) -> dict[str, bytes]:
     """Make every output of a counted run, by file name."""
+    return {name: make() for name, make in makers(report, frames).items()}
+
+
+def makers(report: Report, frames: Mapping[int, FrameExcerpt] = _NO_FRAMES) -> dict[str, Callable[[], bytes]]:
+    """Give the maker of every output by file name, for whoever needs one of them."""
     whole = certification.render(report).encode()
-    made = {
-        CERTIFICATION_FILE: whole,
-        PAGE_FILE: page.render(report, frames).encode(),
-        "junit.xml": junit.render(report).encode(),
-        "ctrf.json": ctrf.render(report).encode(),
-        "summary.md": markdown.render(report).encode(),
-        EVIDENCE_FILE: evidence.badge_evidence(report, whole).encode(),
-        ENTRY_FILE: evidence.registry_entry(report, whole).encode(),
+    made: dict[str, Callable[[], bytes]] = {
+        CERTIFICATION_FILE: lambda: whole,
+        PAGE_FILE: lambda: page.render(report, frames).encode(),
+        "junit.xml": lambda: junit.render(report).encode(),
+        "ctrf.json": lambda: ctrf.render(report).encode(),
+        "summary.md": lambda: markdown.render(report).encode(),
+        EVIDENCE_FILE: lambda: evidence.badge_evidence(report, whole).encode(),
+        ENTRY_FILE: lambda: evidence.registry_entry(report, whole).encode(),
     }
     stated = statement.render(report, whole)
     if stated is not None:
-        made[STATEMENT_FILE] = stated.encode()
+        made[STATEMENT_FILE] = stated.encode
     for each in badge.badges(report):
-        made[f"{each.name}.svg"] = badge.svg(each).encode()
-        made[f"{each.name}.png"] = png(each)
-        made[f"{each.name}.json"] = badge.shields(each).encode()
+        made[f"{each.name}.svg"] = badge.svg(each).encode
+        made[f"{each.name}.png"] = partial(png, each)
+        made[f"{each.name}.json"] = badge.shields(each).encode
     return made
 
 

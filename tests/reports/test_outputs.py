@@ -23,7 +23,7 @@ from .store import DATA, RUNS, made
 
 DOCS = Path(__file__).parents[2] / "docs" / "schemas"
 SVG = "{http://www.w3.org/2000/svg}"
-SCHEMAS = {"certification", "events", "badge-evidence", "registry-entry"}
+SCHEMAS = {"certification", "events", "badge-evidence", "registry-entry", "index"}
 
 
 class Validator(Protocol):

@@ -1,0 +1,57 @@
+"""What this kit holds to be true, for measuring reports that others bring."""
+
+import hashlib
+from pathlib import Path
+
+from conformance.collection import load_checks, required_ids
+from conformance.contract import load_contract, revisions
+from conformance.model import JsonObject
+from conformance.places import SUITES, folder_of
+from conformance.reports.verify import Measure
+from conformance.settings import DEFAULT_REVISION
+
+
+def measure_of(revision: str) -> Measure | None:
+    """Gather what the contract and the checks of this kit say about a revision; None for one it does not have."""
+    if revision not in revisions():
+        return None
+    contract = load_contract(revision)
+    requirements: JsonObject = {
+        each.id: {
+            "level": each.level,
+            "area": each.area,
+            "statement": each.statement,
+            "source": each.source,
+            "profile": each.profile,
+        }
+        for each in contract.requirements.values()
+        if contract.applies(each)
+    }
+    capabilities: JsonObject = {
+        key: {"prerequisites": list(rule.prerequisites), "opt_in": rule.opt_in, "profile": rule.profile}
+        for key, rule in contract.capabilities.items()
+    }
+    return Measure(
+        revision_digest=contract.digest,
+        checks_digest=checks_digest(),
+        current_revision=DEFAULT_REVISION,
+        superseded=contract.order.index(revision) < contract.order.index(DEFAULT_REVISION),
+        required=required_ids(contract, load_checks()),
+        requirements=requirements,
+        capabilities=capabilities,
+        limits={name: limit.value for name, limit in contract.limits.items()},
+    )
+
+
+def checks_digest() -> str:
+    """Digest of the checks of this kit, as the header of a run has it; a test holds the two together."""
+    return digest_of_sources(folder_of(SUITES))
+
+
+def digest_of_sources(folder: Path) -> str:
+    """Digest over name and content of every source below a folder."""
+    total = hashlib.sha256()
+    files = (path for pattern in ("*.py", "*.json", "*.toml") for path in folder.rglob(pattern))
+    for path in sorted(set(files), key=lambda each: (each.name, str(each))):
+        total.update(path.name.encode() + b"\0" + path.read_bytes())
+    return f"sha256:{total.hexdigest()}"
