@@ -23,7 +23,7 @@ from conformance.host.lease import Lease
 from conformance.model import Cost, FrameNumber, Json, JsonObject, Level, RequirementId
 from conformance.overlap import fresh_directory, kept_open, until_file
 from conformance.provider import Provider
-from conformance.steps import outcome_of, quote, realized_lease, run_script, run_to_success
+from conformance.steps import advertised_methods, outcome_of, quote, realized_lease, run_script, run_to_success
 from conformance.tour import UNKNOWN_METHOD, Tour
 from conformance.wire.peer import Violation
 
@@ -453,7 +453,7 @@ def expect_passed_over(answer: Answer) -> None:
 async def call_what_is_not_listed(provider: Provider, lease: Lease, target: str) -> list[Answer]:
     """Call every optional method that the worker does not list; a sync that works would put a file at `target`."""
     optional = [name for name, rule in provider.launch.contract.methods.items() if rule.optional]
-    listed = frozenset(provider.worker.methods or ())
+    listed = frozenset(advertised_methods(provider))
     source = provider.scratch / "arrived"
     source.write_text("a sync that is not listed must not move this", encoding="utf-8")
     mapping: JsonObject = {"sourcePath": str(source), "targetPath": target, "kind": "file"}
