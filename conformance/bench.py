@@ -2,12 +2,9 @@
 
 import asyncio
 import contextlib
-import itertools
 import random
-from collections.abc import AsyncGenerator, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from conformance.answer import Answer
 from conformance.errors import ProviderFault
 from conformance.evidence import Blocked, Trace
 from conformance.host.lease import Lease
@@ -17,13 +14,10 @@ from conformance.host.worker import Launch, Worker
 from conformance.ledger import Ending, Entry, Ledger
 from conformance.model import RequirementId
 from conformance.provider import Launcher, Provider
-from conformance.steps import acquire, acquire_lease, destroy_lease, realize_workspace, realized_lease, release_lease
+from conformance.shared import SHARED, SharedLeases
 from conformance.subject import Subject
 from conformance.tour import Tour, take_tour
 from conformance.wire.peer import Violation
-
-SHARED = "shared"
-"""Owner of the worker and the leases that many checks use."""
 
 CLOSE_LIMIT_S = 90.0
 """How long closing one lease may take (our choice: three times the host's limit for a destroy)."""
@@ -38,17 +32,15 @@ class Bench:
     seed: int
     ledger: Ledger = field(default_factory=Ledger)
     _worker: Worker | None = None
-    _acquired: tuple[Answer, Lease] | None = None
-    _lease: Lease | None = None
     _tour: Tour | None = None
-    _kept: Lease | None = None
-    _gone: Lease | None = None
-    _kept_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
     _startup_fault: ProviderFault | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _touring: asyncio.Lock = field(default_factory=asyncio.Lock)
     _judged_violations: dict[int, int] = field(default_factory=dict[int, int])
+
+    def __post_init__(self) -> None:
+        """Share no lease yet."""
+        self.leases = SharedLeases(self.seed)
 
     async def provider(self, trace: Trace) -> Provider:
         """The shared worker, started or replaced as needed. Raises `Blocked` when it does not initialize."""
@@ -66,20 +58,6 @@ class Bench:
         """Starts workers for checks that judge the start itself."""
         return Launcher(trace, self.launch, self.subject, self.ledger, self._random(trace))
 
-    async def acquired(self, provider: Provider) -> Answer:
-        """The answer that made the shared lease, as evidence. Raises `Blocked` when it made none."""
-        async with self._lock:
-            answer, _ = await self._acquire(provider)
-            return replace(answer, trace=provider.trace)
-
-    async def lease(self, provider: Provider) -> Lease:
-        """The single-use lease that many checks share, ready for commands. Raises `Blocked` when there can be none."""
-        async with self._lock:
-            if self._lease is None:
-                _, lease = await self._acquire(provider)
-                self._lease = await realize_workspace(self._owner(provider), lease)
-            return self._lease
-
     async def tour(self, trace: Trace) -> Tour:
         """The tour of a worker that many checks look at; taken once."""
         async with self._touring:
@@ -88,36 +66,6 @@ class Bench:
                 source = self._random(Trace(RequirementId("RPC-001"), "tour"))
                 self._tour = await take_tour(Launcher(guide, self.launch, self.subject, self.ledger, source))
             return self._tour.seen_by(trace)
-
-    async def kept(self, provider: Provider) -> Lease:
-        """A reusable lease that was released. A check may resume it, and then releases it again."""
-        async with self._lock:
-            if self._kept is None:
-                owner = self._owner(provider)
-                lease = await realized_lease(owner, reuse=True)
-                await release_lease(owner, lease)
-                self._kept = lease
-            return self._kept
-
-    async def gone(self, provider: Provider) -> Lease:
-        """A single-use lease that was destroyed."""
-        async with self._lock:
-            if self._gone is None:
-                owner = self._owner(provider)
-                lease = await acquire_lease(owner)
-                await destroy_lease(owner, lease)
-                self._gone = lease
-            return self._gone
-
-    @contextlib.asynccontextmanager
-    async def turn(self, wanted: Collection[str]) -> AsyncGenerator[None]:
-        """The time of one check that wants these arguments: only one at a time may wake the kept lease."""
-        async with self._kept_turn if "kept" in wanted else contextlib.nullcontext():
-            yield
-
-    def spoil_leases(self) -> None:
-        """Do not hand the shared leases to another check; they are closed with the rest."""
-        self._acquired = self._lease = self._kept = self._gone = None
 
     def new_violations(self) -> list[Violation]:
         """What the wire saw since the last call, over all workers."""
@@ -134,12 +82,12 @@ class Bench:
             if worker.owner == check:
                 await worker.kill()
         for entry in self.ledger.open_entries(check):
-            self._forget_kept(entry)
+            self.leases.forget_kept(entry)
             await self._end(entry)
 
     async def close(self) -> None:
         """End what is open and stop the worker."""
-        self.spoil_leases()
+        self.leases.spoil()
         with contextlib.suppress(ProviderFault, Blocked):
             for entry in self.ledger.open_entries():
                 await self._end(entry)
@@ -153,22 +101,6 @@ class Bench:
         """Last resort without an event loop: nothing that was started may survive."""
         for worker in list(self.launch.living):
             worker.peer.process.kill_now()
-
-    async def _acquire(self, provider: Provider) -> tuple[Answer, Lease]:
-        if self._acquired is None:
-            self._acquired = await acquire(self._owner(provider))
-        return self._acquired
-
-    def _owner(self, provider: Provider) -> Provider:
-        """Acts for the bench on the worker of a check, each time for another tenant."""
-        trace = Trace(provider.trace.requirement, SHARED)
-        source = random.Random(f"{self.seed}/{SHARED}/{next(self._numbers)}")  # noqa: S311 - can be repeated
-        return Provider(trace, provider.worker, self.subject, self.ledger, source)
-
-    def _forget_kept(self, entry: Entry) -> None:
-        # Resumed under another id, the same sandbox has two entries, and ends with either.
-        if self._kept is not None and entry.lease is not None and entry.lease.tenant == self._kept.tenant:
-            self._kept = None
 
     async def _end(self, entry: Entry) -> None:
         trace = Trace(RequirementId("LEASE-021"), "tidy")

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.answer import evidence_of
-from conformance.bench import SHARED, Bench
+from conformance.bench import Bench
 from conformance.capabilities import claimed, verified_methods
 from conformance.checks import WORKER_ARGUMENTS, Check
 from conformance.errors import EnvironmentFault, ProviderFault, WorkerGone
 from conformance.evidence import Blocked, Finding, Trace, Undecided, cut
 from conformance.model import Blame, CapabilityKey, FrameNumber, Level, RequirementId, State
 from conformance.provider import Launcher, Provider
+from conformance.shared import SHARED
 from conformance.view import PackageView
 
 CHECK_LIMIT_S = 600.0
@@ -75,7 +76,7 @@ class Judge:
         free = asyncio.Semaphore(at_once)
 
         async def one(check: Check) -> Result:
-            async with free:
+            async with self.bench.leases.turn(check.arguments), free:
                 return await self.judge(check)
 
         beside = [check for check in checks if not check.declaration.alone]
@@ -91,11 +92,10 @@ class Judge:
         trace = Trace(check.requirement, check.name)
         ending = self.gate(check)
         if ending is None:
-            async with self.bench.turn(check.arguments):
-                ending = await self._run(check, trace)
-                if ending.state in {State.FAIL, State.WARN, State.KIT_ERROR, State.INCONCLUSIVE}:
-                    self.bench.spoil_leases()
-                await self.bench.tidy(check.name)
+            ending = await self._run(check, trace)
+            if ending.state in {State.FAIL, State.WARN, State.KIT_ERROR, State.INCONCLUSIVE}:
+                self.bench.leases.spoil()
+            await self.bench.tidy(check.name)
         told = self.bench.ledger.take_events(check.name, SHARED)
         events = [*told, *_observations(check, trace), *self._violations(check)]
         return _result(check, trace, ending, time.monotonic() - started, events)
@@ -142,8 +142,8 @@ class Judge:
                 return unclaimed
             if "provider" in wanted:
                 arguments["provider"] = provider
-            bench = self.bench
-            shared = {"lease": bench.lease, "acquired": bench.acquired, "kept": bench.kept, "gone": bench.gone}
+            leases = self.bench.leases
+            shared = {"lease": leases.lease, "acquired": leases.acquired, "kept": leases.kept, "gone": leases.gone}
             for name, share in shared.items():
                 if name in wanted:
                     arguments[name] = await share(provider)

@@ -1,0 +1,110 @@
+"""The leases that many checks share: one in each state that a host meets, made when it is first asked for."""
+
+import asyncio
+import contextlib
+import itertools
+import random
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from conformance.answer import Answer
+from conformance.evidence import Blocked, Trace
+from conformance.host.lease import Lease
+from conformance.ledger import Entry
+from conformance.provider import Provider
+from conformance.steps import acquire, destroy_lease, realize_workspace, realized_lease, release_lease
+
+SHARED = "shared"
+"""Owner of the worker and the leases that many checks use."""
+
+TRIES = 2
+"""How often one may fail to be made before nobody tries again (our choice: each try may leave a sandbox behind)."""
+
+
+@dataclass
+class SharedLeases:
+    """One lease in each state. Each method raises `Blocked` when there can be none."""
+
+    seed: int
+    _made: dict[str, Any] = field(default_factory=dict[str, Any])
+    _failures: dict[str, list[Blocked]] = field(default_factory=lambda: defaultdict(list[Blocked]))
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _kept_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    async def acquired(self, provider: Provider) -> Answer:
+        """The answer that made `lease`, as evidence for the check that asks."""
+        async with self._lock:
+            answer, _ = await self._share("acquired", lambda: acquire(self._owner(provider)))
+            return replace(answer, trace=provider.trace)
+
+    async def lease(self, provider: Provider) -> Lease:
+        """A single-use lease, ready for commands."""
+
+        async def make() -> Lease:
+            _, lease = await self._share("acquired", lambda: acquire(self._owner(provider)))
+            return await realize_workspace(self._owner(provider), lease)
+
+        async with self._lock:
+            return await self._share("lease", make)
+
+    async def kept(self, provider: Provider) -> Lease:
+        """A reusable lease that was released. A check may resume it, and then releases it again."""
+
+        async def make() -> Lease:
+            owner = self._owner(provider)
+            lease = await realized_lease(owner, reuse=True)
+            await release_lease(owner, lease)
+            return lease
+
+        async with self._lock:
+            return await self._share("kept", make)
+
+    async def gone(self, provider: Provider) -> Lease:
+        """A single-use lease that was destroyed."""
+
+        async def make() -> Lease:
+            owner = self._owner(provider)
+            lease = await realized_lease(owner)
+            await destroy_lease(owner, lease)
+            return lease
+
+        async with self._lock:
+            return await self._share("gone", make)
+
+    @contextlib.asynccontextmanager
+    async def turn(self, wanted: Collection[str]) -> AsyncGenerator[None]:
+        """The time of one check that wants these arguments: only one at a time may wake the kept lease."""
+        async with self._kept_turn if "kept" in wanted else contextlib.nullcontext():
+            yield
+
+    def spoil(self) -> None:
+        """Hand none of them to another check; they are closed with the rest."""
+        self._made.clear()
+
+    def forget_kept(self, entry: Entry) -> None:
+        """Before an entry is closed: resumed under another id, a sandbox has two entries, and ends with either."""
+        kept = self._made.get("kept")
+        if kept is not None and entry.lease is not None and entry.lease.tenant == kept.tenant:
+            del self._made["kept"]
+
+    async def _share(self, name: str, make: Callable[[], Awaitable[Any]]) -> Any:
+        if name not in self._made:
+            failures = self._failures[name]
+            if len(failures) >= TRIES:
+                last = failures[-1]
+                raise Blocked(last.by, f"{last.reason} (not tried again)", last.frames)
+            try:
+                self._made[name] = await make()
+            except Blocked as blocked:
+                failures.append(blocked)
+                raise
+        return self._made[name]
+
+    def _owner(self, provider: Provider) -> Provider:
+        """Acts for nobody's check on the worker of one, each time for another tenant."""
+        trace = Trace(provider.trace.requirement, SHARED)
+        source = random.Random(f"{self.seed}/{SHARED}/{next(self._numbers)}")  # noqa: S311 - can be repeated
+        return Provider(trace, provider.worker, provider.subject, provider.ledger, source)
