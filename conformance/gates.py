@@ -57,10 +57,6 @@ NO_LOGIN_TERMINAL = Gate(
 A_SECRET_IN_THE_CONFIG = Gate(
     lambda subject: bool(subject.secret_ids), "The config under test has no secret, so there is none to get wrong."
 )
-A_TEMPLATE_IN_THE_CONFIG = Gate(
-    lambda subject: bool(subject.template_field),
-    "The driver has no templateConfigBinding, so no config names a template.",
-)
 INTERACTIVE_SETUP = Gate(
     lambda subject: any(
         subject.flag(name) for name in ("supportsInteractiveSetup", "supportsTemplateCapture", "supportsTemplateDelete")

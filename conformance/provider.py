@@ -133,7 +133,9 @@ class Provider(Calls):
             raise
         entry.held = self.keeper.lease(entry.label, self.tenant, params, answer.result)
         if entry.lease is None or entry.lease.id is None:
-            self.ledger.settle(entry, Ending.UNKNOWN if entry.lease is None else Ending.NEVER_OPENED)
+            # Only null says that there is nothing to clean up; no id at all may mean a sandbox that nobody can name.
+            nothing = entry.lease is not None and answer.fields.get("providerLeaseId", "") is None
+            self.ledger.settle(entry, Ending.NEVER_OPENED if nothing else Ending.UNKNOWN)
         return answer
 
     def leased(self, answer: Answer) -> Lease | None:

@@ -24,7 +24,6 @@ from conformance.overlap import GAVE_UP, PAUSE_S, until_file
 from conformance.provider import Provider
 from conformance.steps import (
     Outcome,
-    lease_of,
     quote,
     realize_workspace,
     realized_lease,
@@ -43,7 +42,7 @@ WRONG_SECRET = "rejected"  # noqa: S105 - a text that no backend takes for a sec
 ENOUGH_DIGITS = 12
 """So many random digits never name a sandbox that somebody else has (our choice)."""
 
-ENDS_S = (5.0, 30.0, 120.0)
+ENDS_S = (3.0, 30.0, 120.0)
 """How far away an end is asked for: the next one when the one before is refused (our choice)."""
 
 RUNS_ON_S = 120.0
@@ -206,9 +205,8 @@ async def acquire_with_an_end(provider: Provider) -> tuple[Answer, str]:
     return await answer_of(provider.acquire(requested_expires_at=end)), end
 
 
-async def run_after(provider: Provider, answer: Answer, end: str) -> Answer:
+async def run_after(provider: Provider, lease: Lease, end: str) -> Answer:
     """The first failing command after a moment; after the limit ``deadline`` it is the last one, however it went."""
-    lease = lease_of(provider, answer)
     moment = moment_of(end) or time.time()
     await asyncio.sleep(max(0.0, moment - time.time()))
     patience = time.monotonic() + provider.launch.limits.seconds("deadline")

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.answer import Answer, evidence_of
+from conformance.answer import Answer, answer_of, evidence_of
 from conformance.errors import ProviderFault
 from conformance.evidence import Blocked, Trace, cut, show
 from conformance.host.lease import Lease
@@ -95,12 +95,18 @@ async def realized_lease(provider: Provider, *, reuse: bool = False) -> Lease:
 async def realize_workspace(provider: Provider, lease: Lease) -> Lease:
     """Make the workspace directory of a lease; the lease, with the host's account of that in its record.
 
-    Blocked by LEASE-005 when the lease does not say where that is: in ``/tmp`` leases would meet.
+    Blocked by LEASE-005 when the lease does not say where that is, for in ``/tmp`` leases would meet; or when there is
+    no such directory.
     """
     if not str(lease.metadata.get("remoteCwd")).startswith("/"):
         raise Blocked(RequirementId("LEASE-005"), "the metadata of the lease name no absolute remoteCwd")
     answer = await _standing_on("WS-001", provider.realize(lease))
-    return lease.realized(str(object_of(answer.params.get("workspace")).get("localPath")))
+    ready = lease.realized(str(object_of(answer.params.get("workspace")).get("localPath")))
+    script = f"[ -d {quote(ready.remote_cwd)} ] || echo missing"
+    seen = await answer_of(provider.execute(ready, ready.shell, ["-c", script], cwd="/"))
+    if str(seen.fields.get("stdout")).strip() == "missing":
+        raise Blocked(RequirementId("LEASE-005"), f"realize made no directory {ready.remote_cwd}", seen.frames)
+    return ready
 
 
 async def release_lease(provider: Provider, lease: Lease) -> None:
@@ -115,11 +121,16 @@ async def destroy_lease(provider: Provider, lease: Lease) -> None:
 
 async def resume_lease(provider: Provider, lease: Lease) -> Lease:
     """Bring a released reusable lease back."""
+    return (await resume(provider, lease))[1]
+
+
+async def resume(provider: Provider, lease: Lease) -> tuple[Answer, Lease]:
+    """A resume's answer, and the lease in it."""
     answer = await _standing_on("LEASE-024", provider.resume(lease))
     resumed = provider.leased(answer)
     if resumed is None or resumed.id is None:
         raise Blocked(RequirementId("LEASE-024"), f"resume gave no lease: {answer.came}", answer.frames)
-    return resumed
+    return answer, resumed
 
 
 async def run_script(provider: Provider, lease: Lease, script: str, **options: Any) -> Outcome:
