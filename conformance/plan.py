@@ -19,6 +19,9 @@ from conformance.settings import Settings
 from conformance.subject import Subject, make_subject
 from conformance.wire.transcript import Transcript
 
+STAND_IN = {"token": "stand-in-for-a-token-5d1c8e"}
+"""A secret for the built-in providers, which need none, so that the rules about secrets have something to look at."""
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -57,8 +60,11 @@ def make_plan(
     package = find_package(
         settings.source, manifest=settings.manifest, node=settings.node, work=work, unpacked=unpacked
     )
-    sandboxes = {"root": str(work / "sandboxes")} if package.keeps_sandboxes_on_disk else {}
-    subject = make_subject(package, contract, settings.driver, {**sandboxes, **settings.config}, settings.secrets)
+    config, secrets = settings.config, settings.secrets
+    if package.keeps_sandboxes_on_disk:
+        config = {"root": str(work / "sandboxes"), **config}
+        secrets = {**({} if "token" in config else STAND_IN), **secrets}
+    subject = make_subject(package, contract, settings.driver, config, secrets)
     checks = load_checks()
     required = required_ids(contract, checks)
     source = random.Random(settings.seed)  # noqa: S311 - the run's id may be repeated with its seed
