@@ -15,7 +15,6 @@ NOT_OBSERVABLE = {
     "CAP-006",
     "PROBE-004",
     "LEASE-010",
-    "LEASE-022",
     "LEASE-031",
     "LEASE-032",
     "LEASE-037",
