@@ -73,7 +73,7 @@ async def nothing_passes_between_the_session_and_a_command_outside_it(provider: 
 @check("SESS-003", level=MUST, cost=SHARED, needs=SESSIONS)
 async def a_session_answers_as_a_single_command_would(provider: Provider, lease: Lease) -> None:
     """Exit code and both texts of a command are the same with bypassSession false and true."""
-    scripts = ("exit 0", "echo out; echo err >&2; exit 3", "exit 255", "printf 'a\\n\\n\\n'", print_wide_text(2000))
+    scripts = ("exit 0", "echo out; echo err >&2; exit 3", "exit 42", "printf 'a\\n\\n\\n'", print_wide_text(2000))
     for script in scripts:
         alone = await run_script(provider, lease, script)
         inside = await run_script(provider, lease, script, bypass_session=False)
