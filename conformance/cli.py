@@ -17,6 +17,7 @@ from conformance.contract import load_contract, revisions
 from conformance.errors import ConformanceError, UsageFault
 from conformance.events import read_events
 from conformance.fixtures.mutants import all_mutants
+from conformance.matrix import markdown
 from conformance.model import ExitCode
 from conformance.nearest import nearest
 from conformance.record import kit_version
@@ -117,6 +118,7 @@ def _add_list(commands: Commands) -> None:
     parser.add_argument("--area", metavar="AREA", help="only this area, such as lease or execute")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--json", action="store_true", help="as JSON, for programs")
+    what.add_argument("--markdown", action="store_true", help="as the page docs/rules.md")
     what.add_argument("--mutants", action="store_true", help="list the broken providers that prove the kit instead")
     what.add_argument("--limits", action="store_true", help="list the limits that --provider-limit can change instead")
 
@@ -178,6 +180,9 @@ def _list(options: argparse.Namespace) -> int:
         hint = nearest(str(options.area), known)
         guess = f" Did you mean {hint!r}?" if hint else ""
         raise UsageFault(f"There is no area {options.area!r}.{guess}", f"Known: {', '.join(known)}.")
+    if options.markdown:
+        print(markdown(contract.revision, rows), end="")
+        return ExitCode.CERTIFIED
     if options.json:
         print(json.dumps([row.as_json() for row in rows], indent=2))
         return ExitCode.CERTIFIED
@@ -242,3 +247,7 @@ def _report(options: argparse.Namespace) -> int:
     columns = shutil.get_terminal_size((100, 24)).columns
     print(summary(report, columns, color=sys.stdout.isatty(), folder=str(folder)), end="")
     return report.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
