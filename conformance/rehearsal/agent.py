@@ -38,6 +38,9 @@ PROMPT = "You are an agent. Do the work.\n" * 200
 STOP_ROUNDS = 4
 """How often the host looks whether the bridge has ended (our choice; it looks longer, and nothing depends on it)."""
 
+NO_PROGRAM = frozenset({126, 127, 141})
+"""How a shell ends when a program is missing; the last where it was to read from a pipe."""
+
 OWN_PROCESS = "Give each command its own process: no queue, no lock and no session for a whole lease."
 
 
@@ -85,8 +88,8 @@ class Agent:
     async def begins(self) -> bool:
         """Whether both polls saw it at work while it was open."""
         patience = self.run.seconds("bridge")
-        asked = await self.looking.until(self.polls.was_asked, patience)
-        seen = await self.reading.until(self.polls.saw_output, patience)
+        asked = await self.looking.until(self.polls.was_asked, patience, self.task)
+        seen = await self.reading.until(self.polls.saw_output, patience, self.task)
         return asked and seen and not self.task.done()
 
     async def must_begin(self) -> None:
@@ -95,6 +98,8 @@ class Agent:
             if not await self.begins():
                 self.looking.must_be_well()
                 self.reading.must_be_well()
+                if self.task.done():
+                    demand_no_failure(self.run, self.outcome)
                 raise Blocked(RequirementId("EXEC-027"), "no poll saw the agent at work while its command was open")
 
     @property
@@ -116,10 +121,18 @@ class Agent:
             answered = self.task.done()
             self.run.flow.demand(
                 self.task.result() if answered else self.run.provider,
-                holds=answered and failed(self.task.result()),
-                that=f"the open command is answered within {limit:g} s, with an error or without exit code 0",
+                holds=answered,
+                that=f"the open command is answered within {limit:g} s",
                 observed=self.task.result().came if answered else "no answer",
                 advice="End every process of the lease, and answer the calls that waited for them.",
+            )
+            answer = self.task.result()
+            self.run.flow.demand(
+                answer,
+                holds=failed(answer),
+                that="it is answered with an error, or without exit code 0",
+                observed=answer.came,
+                rule="EXEC-023",
             )
 
     async def polls_are_answered(self) -> None:
@@ -168,6 +181,7 @@ async def work(run: Run, polls: Polls, looking: Repeated) -> Outcome:
             polls.may_answer.set()
         looking.must_be_well()
         outcome = ended(agent.task.result())
+        demand_no_failure(run, outcome)
         flow.demand(
             outcome,
             holds=beside and outcome.exit_code != GAVE_UP,
@@ -201,6 +215,7 @@ async def work_into_the_limit(run: Run, polls: Polls, looking: Repeated) -> None
                     advice="End the command at timeoutMs and say so: the host takes the work back either way.",
                 )
                 return
+            demand_no_failure(run, outcome)
         raise Undecided(f"No agent got as far as its first question within {BUDGETS_MS[-1]} ms.")
 
 
@@ -211,6 +226,17 @@ def ended(answer: Answer) -> Outcome:
     if answer.fault is not None:
         raise answer.fault
     return outcome_of(answer)
+
+
+def demand_no_failure(run: Run, outcome: Outcome) -> None:
+    """Demand that the agent's command did not fail by itself: nothing in it can, where the image has its tools."""
+    run.flow.demand(
+        outcome,
+        holds=outcome.timed_out or outcome.exit_code in {0, GAVE_UP},
+        that="the agent's command ends with 0, or because nobody answered it",
+        observed=outcome.came,
+        rule="FALL-009" if outcome.exit_code in NO_PROGRAM else "EXEC-002",
+    )
 
 
 def demand_success(run: Run, outcome: Outcome) -> None:

@@ -34,10 +34,10 @@ class Repeated:
         self.problem: ProviderFault | CheckEnded | None = None
         self._task = asyncio.create_task(self._repeat())
 
-    async def until(self, event: asyncio.Event, seconds: float) -> bool:
-        """Whether an event comes within the time, and before the poll goes wrong."""
+    async def until(self, event: asyncio.Event, seconds: float, *ends: "asyncio.Task[Any]") -> bool:
+        """Whether an event comes within the time, before the poll goes wrong and before one of `ends` is done."""
         coming = asyncio.create_task(event.wait())
-        await asyncio.wait({coming, self._task}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait({coming, self._task, *ends}, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         coming.cancel()
         return event.is_set()
 

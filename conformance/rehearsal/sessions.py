@@ -8,10 +8,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.answer import Answer, answer_of
-from conformance.errors import ProviderFault
-from conformance.evidence import CheckEnded, Evidence
-from conformance.model import Json, object_of
+from conformance.answer import Answer, answer_of, evidence_of
+from conformance.errors import ProviderFault, RpcError
+from conformance.evidence import Blocked, CheckEnded, Evidence
+from conformance.model import Json, RequirementId, object_of
 from conformance.overlap import GAVE_UP, LOOK_AGAIN_S, until_file
 from conformance.rehearsal.agent import ended
 from conformance.rehearsal.before import put_script
@@ -94,10 +94,13 @@ class Session:
 
     async def say(self, content: bytes) -> None:
         """One message, in three commands."""
-        self.written.append(content)
-        path = f"{self.folder}/stdin/{len(self.written):012}.json"
+        path = f"{self.folder}/stdin/{len(self.written) + 1:012}.json"
         for step in write_to_queue(path, content, self.run.provider.new_id()):
-            await self.run.control(step, rule="FALL-006")
+            try:
+                await self.run.control(step, rule="FALL-006")
+            except RpcError as fault:
+                raise Blocked(RequirementId("FALL-006"), fault.sentence(), evidence_of(fault).frames) from fault
+        self.written.append(content)
 
     async def take_files(self) -> None:
         """One poll of the event files: each is read and removed."""
@@ -204,6 +207,9 @@ class Session:
                 async with repeated(self.take_chunks, LOOK_AGAIN_S) as events:
                     live = await self._say_all(events, call)
             finally:
+                if not call.done():
+                    with contextlib.suppress(ProviderFault, CheckEnded):
+                        await self.say(THE_END)
                 await call
             outcome = ended(call.result())
             run.flow.demand(
