@@ -64,10 +64,11 @@ async def both_directions_of_native_sync_are_listed_or_neither(provider: Provide
 @check("CAP-002", level=SHOULD)
 async def the_two_directions_are_declared_alike(package: PackageView) -> None:
     """Declining one direction of native sync declines both, so a promise for the other one is worth nothing."""
-    declared = [package.subject.declared[key] for key in (Capability.NATIVE_SYNC_IN, Capability.NATIVE_SYNC_OUT)]
+    nested = object_of(package.subject.driver.get("sandboxCapabilities"))
+    declared = [nested.get(key) for key in (Capability.NATIVE_SYNC_IN, Capability.NATIVE_SYNC_OUT)]
     expect(
         package,
-        set(declared) != {True, False},
+        not (any(value is True for value in declared) and any(value is False for value in declared)),
         that="nativeSyncIn and nativeSyncOut are not declared as opposites",
         observed=f"nativeSyncIn, nativeSyncOut: {show(declared)}",
         advice="Give both keys the same value, or leave both out.",

@@ -12,7 +12,7 @@ from conformance.answer import Answer, answer_of
 from conformance.checks import check
 from conformance.evidence import Blocked, show
 from conformance.expect import expect, expect_alive, expect_answered, expect_equal, expect_none_of, expect_shape
-from conformance.form import defaults, in_bounds, other_value, own_fields, required_fields, wrong_value
+from conformance.form import allows, defaults, other_value, own_fields, required_fields, wrong_value
 from conformance.gates import A_CONFIG_CAN_BE_WRONG, DEFAULTS, OWN_FIELDS, SECRET_FIELDS
 from conformance.host.lease import REALIZATION, REUSE
 from conformance.model import Cost, Json, JsonObject, Level, RequirementId, items_of, object_of
@@ -55,8 +55,9 @@ async def a_valid_config_is_accepted_in_time(provider: Provider) -> None:
 async def the_defaults_of_the_schema_are_accepted(provider: Provider) -> None:
     """The settings form starts with the defaults of the schema, so saving it untouched must not fail."""
     await accept_config(provider)
+    filled = {**fitting_defaults(provider), **provider.stored_config}
 
-    answer = await answer_of(provider.validate_config({**defaults(provider.subject), **provider.stored_config}))
+    answer = await answer_of(provider.validate_config(filled))
 
     expect_accepted(answer, "a config with every default of the schema", advice="Change the default or the check.")
 
@@ -244,7 +245,7 @@ async def an_unknown_key_is_accepted(provider: Provider) -> None:
 @check("CFG-013", level=MUST, cost=Cost.OWN)
 async def the_calls_of_a_lease_accept_the_record_of_the_lease(provider: Provider) -> None:
     """After acquire, config is the host's whole record of the lease: metadata of the provider, keys of any host."""
-    lease = await acquire_lease(provider)
+    lease = await acquire_lease(provider, reuse=True)
     lease = lease.with_record(
         {
             REALIZATION: {"version": 1, "remote": {"path": lease.remote_cwd}},
@@ -254,10 +255,10 @@ async def the_calls_of_a_lease_accept_the_record_of_the_lease(provider: Provider
         }
     )
 
-    realized = await answer_of(provider.realize(lease))
-    executed = await answer_of(provider.execute(lease, "true"))
-    released = await answer_of(provider.release(lease))
-    destroyed = await answer_of(provider.destroy(lease))
+    realized = await provider.realize(lease)
+    executed = await provider.execute(lease, "true")
+    released = await provider.release(lease)
+    destroyed = await provider.destroy(lease)
 
     expect_each_answered(
         (realized, executed, released, destroyed),
@@ -270,8 +271,8 @@ async def release_and_destroy_accept_internal_keys_of_the_host(provider: Provide
     """The clean-up of a lease that could not be stored sends the record as it is, with the host's internal keys."""
     lease = await acquire_lease(provider, reuse=True)
 
-    released = await answer_of(provider.release(lease, lease.orphan_config))
-    destroyed = await answer_of(provider.destroy(lease, lease.orphan_config))
+    released = await provider.release(lease, lease.orphan_config)
+    destroyed = await provider.destroy(lease, lease.orphan_config)
 
     expect_each_answered(
         (released, destroyed), advice="Validate settings when they are saved, never when a sandbox is to be removed."
@@ -299,10 +300,19 @@ async def accept_config(provider: Provider) -> None:
         raise Blocked(RequirementId("CFG-001"), f"the config under test is not accepted: {answer.came}", answer.frames)
 
 
+def fitting_defaults(provider: Provider) -> dict[str, Json]:
+    """The defaults of the schema; blocked by MAN-012 where one does not even fit its own property."""
+    subject = provider.subject
+    for name, value in defaults(subject).items():
+        if not allows(subject.properties[name], value):
+            raise Blocked(RequirementId("MAN-012"), f"the default {show(value)} does not fit {name} itself")
+    return defaults(subject)
+
+
 def host_settings(provider: Provider) -> dict[str, Json]:
     """The host's keys, each with a value that the provider's schema allows and that is not the default."""
     rule = provider.subject.properties.get("timeoutMs", {})
-    fitting = TIME_MS if in_bounds(TIME_MS, rule) else other_value(rule, None)
+    fitting = TIME_MS if allows(rule, TIME_MS) else other_value(rule, None)
     time_ms = provider.stored_config.get("timeoutMs", fitting)
     return {"reuseLease": True, "timeoutMs": time_ms, "archiveOnRelease": True}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from conformance.answer import Answer, answer_of
 from conformance.checks import check
 from conformance.evidence import Blocked, show
-from conformance.expect import expect, expect_answered, expect_none_of, expect_shape
+from conformance.expect import REFUSALS, expect, expect_answered, expect_none_of, expect_shape
 from conformance.form import own_fields, wrong_value
 from conformance.gates import A_TEMPLATE_BINDING, SECRET_FIELDS
 from conformance.host.lease import Lease
@@ -23,7 +23,7 @@ INSTANCE = "instance"
 @check("PROBE-001", level=MUST, cost=Cost.OWN)
 async def the_probe_answers_in_time(provider: Provider) -> None:
     """The probe of a valid config answers within 120 s with ok as true or false; a later answer is dropped."""
-    answer = await answer_of(provider.probe())
+    answer = there(await answer_of(provider.probe()))
 
     expect_shape(answer, advice="Answer {ok, summary, diagnostics}, and bound what the probe waits for.")
 
@@ -102,9 +102,16 @@ class Trial:
     last: Answer
 
 
+def there(answer: Answer) -> Answer:
+    """The answer of a method that exists; blocked by INIT-005 where it does not."""
+    if answer.error_code in REFUSALS["unknown or not implemented"]:
+        raise Blocked(RequirementId("INIT-005"), answer.came, answer.frames)
+    return answer
+
+
 async def probe_of(provider: Provider, config: JsonObject) -> Answer:
     """A probe with an answer of the right shape; blocked by PROBE-001 where it has none."""
-    answer = await answer_of(provider.probe(config))
+    answer = there(await answer_of(provider.probe(config)))
     if answer.fault is not None or not isinstance(answer.fields.get("ok"), bool):
         raise Blocked(RequirementId("PROBE-001"), f"the probe does not answer with ok: {answer.came}", answer.frames)
     return answer
@@ -148,8 +155,10 @@ def broken_configs(provider: Provider) -> list[dict[str, Json]]:
 async def expect_honest_probe(provider: Provider, config: JsonObject, what: str) -> None:
     """Demand that a probe says yes exactly where a lease works, and gives a reason where it says no."""
     await probe_of(provider, provider.config)
-    answer = await answer_of(provider.probe(config))
-    trial = await try_lease(provider, config)
+    # In a process of its own: a worker that dies of such a config must not take other checks along.
+    async with provider.fresh_worker() as other:
+        answer = await answer_of(other.probe(config))
+        trial = await try_lease(other, config)
     advice = "Start a sandbox, run a command in it and compare its output; catch what goes wrong and say ok: false."
     expect(
         answer,
