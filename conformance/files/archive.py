@@ -22,6 +22,9 @@ from conformance.files.tree import (
 EMPTY_ARCHIVE = bytes(1024)
 """What the host sends for a directory without entries (contract)."""
 
+END = bytes(1024)
+"""How every archive ends: two empty blocks."""
+
 
 class UnreadableArchiveError(ValueError):
     """Bytes that are no archive of a tree."""
@@ -49,6 +52,9 @@ def pack(tree: Tree, *, owner: int = 0) -> bytes:
 def unpack(archive: bytes) -> Tree:
     """The tree in an archive. Raises `UnreadableArchiveError` for anything else, names that climb among them."""
     entries: dict[bytes, Entry] = {}
+    # An archive that was cut between two entries would read as a smaller one.
+    if archive[-len(END) :] != END:
+        raise UnreadableArchiveError("not an archive of a tree: its end is missing")
     if not archive.strip(b"\0"):
         return Tree(entries)
     try:

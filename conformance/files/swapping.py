@@ -21,7 +21,8 @@ MOST_ROUNDS = 2_000
 async def start_swapping(provider: Provider, lease: Lease, folder: str, behind: Path) -> str:
     """Make a tree whose directories turn into links to `behind` on the host and back; gives the path that ends it.
 
-    Where sandbox and host share no files the links lead nowhere, and there is nothing to be read. The tree stands in `tree` below `folder`; links wait their turn beside it.
+    Where sandbox and host share no files the links lead nowhere, and there is nothing to be read. The tree stands in
+    `tree` below `folder`; links wait their turn beside it.
     """
     doors = [f"door{number}" for number in range(DOORS)]
     real = {f"tree/{door}/canary": b"harmless" for door in doors}
