@@ -12,7 +12,7 @@ from conformance.files.native import UNABLE
 from conformance.files.operations import command, file, operation
 from conformance.files.tree import Tree, tree_of
 from conformance.host.lease import Lease
-from conformance.model import JsonObject
+from conformance.model import JsonObject, object_of
 from conformance.overlap import side_by_side
 from conformance.provider import Provider
 from conformance.rehearsal.flow import Flow
@@ -32,7 +32,7 @@ from conformance.rehearsal.stages import (
     WORKSPACE_IN,
 )
 from conformance.rehearsal.stubs import agent
-from conformance.steps import acquire_lease, quote, realize_workspace, resume_lease
+from conformance.steps import acquire_lease, quote, resume_lease
 from conformance.transfer.bridge import Bridge
 from conformance.transfer.steps import Step, unpack_directory, unpack_workspace
 
@@ -75,7 +75,12 @@ async def begin_again(run: Run) -> Run:
 
 async def _realize(flow: Flow, provider: Provider, lease: Lease, manner: Manner) -> Run:
     with flow.step(REALIZE):
-        lease = await realize_workspace(provider, lease)
+        absolute = lease.remote_cwd.startswith("/") and "remoteCwd" in lease.metadata
+        flow.demand(
+            provider, holds=absolute, that="remoteCwd is absolute", observed=str(lease.metadata), rule="LEASE-005"
+        )
+        answer = await provider.realize(lease)
+        lease = lease.realized(str(object_of(answer.params.get("workspace")).get("localPath")))
     return Run(flow, provider, lease, manner, lease.run or provider.new_id())
 
 
