@@ -92,11 +92,12 @@ class Ledger:
                 self.settle(entry, ending)
 
     def open_entries(self, check: str | None = None) -> list[Entry]:
-        """Entries that hold something that may still exist; of one check, or of all."""
+        """Entries that hold something that may still exist and can be named; of one check, or of all."""
         return [
             entry
             for entry in self.entries
             if entry.held is not None
+            and (entry.lease is None or entry.lease.id is not None)
             and entry.ending in {None, Ending.UNKNOWN}
             and (check is None or entry.check == check)
         ]

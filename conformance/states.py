@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from email.utils import parsedate_to_datetime
+from string import digits
 
 from conformance.answer import Answer, answer_of
 from conformance.capabilities import claimed, verified_methods
@@ -66,7 +67,7 @@ def no_lease(lease: Lease) -> Lease:
 
 def unknown_lease(provider: Provider, lease: Lease) -> Lease:
     """A lease with an id of the same shape that no provider ever gave out."""
-    return replace(lease, label=NOBODY, id=LeaseId(_other_id(provider.random, str(lease.id))))
+    return replace(lease, label=NOBODY, id=LeaseId(another_id(provider.random, str(lease.id))))
 
 
 def lookalikes(provider: Provider, lease: Lease) -> list[Lease]:
@@ -227,11 +228,12 @@ def moment_of(text: object) -> float | None:
     return None
 
 
-def _other_id(source: random.Random, name: str) -> str:
+def another_id(source: random.Random, name: str) -> str:
+    """An id of the same shape that names nothing: other digits, or a longer text where these would be too few."""
     if _digits(name) < ENOUGH_DIGITS:
         return f"{name}-{source.getrandbits(64):016x}"
-    return "".join(str(source.randrange(10)) if character.isdecimal() else character for character in name)
+    return "".join(str(source.randrange(10)) if character in digits else character for character in name)
 
 
 def _digits(name: str) -> int:
-    return sum(character.isdecimal() for character in name)
+    return sum(character in digits for character in name)
