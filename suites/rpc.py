@@ -23,7 +23,15 @@ from conformance.host.lease import Lease
 from conformance.model import Cost, FrameNumber, Json, JsonObject, Level, RequirementId
 from conformance.overlap import fresh_directory, kept_open, until_file
 from conformance.provider import Provider
-from conformance.steps import advertised_methods, outcome_of, quote, realized_lease, run_script, run_to_success
+from conformance.steps import (
+    advertised_methods,
+    lease_of,
+    outcome_of,
+    quote,
+    realized_lease,
+    run_script,
+    run_to_success,
+)
 from conformance.tour import UNKNOWN_METHOD, Tour
 from conformance.wire.peer import Violation
 
@@ -283,7 +291,7 @@ async def unknown_keys_are_passed_over(provider: Provider) -> None:
         provider.acquire_with({**make.acquire(provider.tenant, provider.config, provider.new_id()), **odd})
     )
     expect_passed_over(acquired)
-    lease = provider.leased(acquired) or unknown_lease(provider)
+    lease = lease_of(provider, acquired)
     known: JsonObject = {**lease.on_the_wire, **odd}
     realize = {**make.realize(lease, None, provider.new_id()), **odd, "lease": known}
     expect_passed_over(await answer_of(provider.call("environmentRealizeWorkspace", realize, beside=odd)))
@@ -306,7 +314,7 @@ async def nothing_optional_is_missed(provider: Provider) -> None:
     bare = without(full, "issueId", "agentId", "adapterType", "executionWorkspaceId", "workspaceMode")
     acquired = await answer_of(provider.acquire_with(bare))
     expect_answered(acquired, advice=advice)
-    lease = provider.leased(acquired) or unknown_lease(provider)
+    lease = lease_of(provider, acquired)
     known: JsonObject = {**lease.on_the_wire, "expiresAt": None}
     realize = {**without(make.realize(lease, None, provider.new_id()), "issueId"), "lease": known, "workspace": {}}
     expect_answered(await answer_of(provider.call("environmentRealizeWorkspace", realize)), advice=advice)
