@@ -7,12 +7,12 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
 
 from conformance.catalogue import Row, catalogue
-from conformance.commands import diff, sign, verify, index
+from conformance.commands import diff, index, sign, verify
+from conformance.commands.parts import Command, Commands, add_command
 from conformance.contract import load_contract, revisions
 from conformance.errors import ConformanceError, UsageFault
 from conformance.events import read_events
@@ -25,9 +25,6 @@ from conformance.reports.tally import tally
 from conformance.reports.terminal import summary
 from conformance.reports.write import write_report
 from conformance.settings import DEFAULT_REVISION
-
-Command = Callable[[argparse.Namespace], int]
-Commands: TypeAlias = Any  # argparse has no public name for what `add_subparsers` returns
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,26 +68,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add(
-    commands: Commands,
-    name: str,
-    command: Command,
-    help_text: str,
-    *examples: str,
-) -> argparse.ArgumentParser:
-    parser = commands.add_parser(
-        name,
-        help=help_text,
-        description=help_text,
-        epilog=_examples(*examples),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(command=command)
-    return parser
-
-
 def _add_run(commands: Commands) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "run",
         _run,
@@ -105,7 +84,7 @@ def _add_run(commands: Commands) -> None:
 
 
 def _add_list(commands: Commands) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "list",
         _list,
@@ -124,7 +103,7 @@ def _add_list(commands: Commands) -> None:
 
 
 def _add_explain(commands: Commands) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "explain",
         _explain,
@@ -136,7 +115,7 @@ def _add_explain(commands: Commands) -> None:
 
 
 def _add_report(commands: Commands) -> None:
-    parser = _add(
+    parser = add_command(
         commands,
         "report",
         _report,
@@ -243,7 +222,7 @@ def _report(options: argparse.Namespace) -> int:
         raise UsageFault(f"{options.events}: there is no such file.", "Give the events.jsonl of a run.")
     report = tally(read_events(options.events))
     folder = options.events.parent if options.to is None else options.to
-    write_report(report, folder)
+    write_report(report, folder, options.events.with_name("transcript.jsonl"))
     columns = shutil.get_terminal_size((100, 24)).columns
     print(summary(report, columns, color=sys.stdout.isatty(), folder=str(folder)), end="")
     return report.exit_code

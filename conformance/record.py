@@ -2,6 +2,7 @@
 
 import hashlib
 import platform
+import shlex
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -36,8 +37,8 @@ def header(plan: Plan) -> dict[str, Any]:
         "kit": {
             "name": DISTRIBUTION,
             "version": kit_version(),
-            "digest": _digest_of_sources(_package_folders()),
-            "checks_digest": _digest_of_sources([folder_of(SUITES)]),
+            "digest": digest_of_sources(_package_folders()),
+            "checks_digest": checks_digest(),
         },
         "revision": {"id": contract.revision, "package_version": contract.package_version, "digest": contract.digest},
         "subject": {
@@ -98,6 +99,11 @@ def header(plan: Plan) -> dict[str, Any]:
         },
         "proofs": proofs(plan.checks),
     }
+
+
+def checks_digest() -> str:
+    """Digest of the sources of all checks: reports with the same one were judged alike."""
+    return digest_of_sources([folder_of(SUITES)])
 
 
 def proofs(checks: Iterable[Check]) -> dict[str, list[str]]:
@@ -161,7 +167,7 @@ def events_of(result: Result, subject: Subject) -> list[dict[str, Json]]:
         "seconds": result.seconds,
         "limit_share": result.limit_share,
         "frames": list(result.frames),
-        "replay": f"pytest --provider {subject.package.source} -k {check.name}",
+        "replay": shlex.join(["pytest", "--provider", subject.package.source, "-k", check.name]),
     }
     return [{"event": "check-start", **about}, *result.events, {"event": "check-end", **end}]
 
@@ -190,7 +196,8 @@ def _package_folders() -> list[Path]:
     return [Path(__file__).parent, *(folder_of(package) for package in (SUITES, FIXTURES, REPORTS))]
 
 
-def _digest_of_sources(folders: Iterable[Path]) -> str:
+def digest_of_sources(folders: Iterable[Path]) -> str:
+    """Digest over name and content of every source below some folders."""
     total = hashlib.sha256()
     files = {path for folder in folders for pattern in ("*.py", "*.json", "*.toml") for path in folder.rglob(pattern)}
     for path in sorted(files, key=lambda each: (each.name, str(each))):

@@ -29,7 +29,7 @@ from conformance.record import advertised, declared, events_of, header, late_obs
 from conformance.redact import Redactor
 from conformance.reports.tally import tally
 from conformance.reports.terminal import summary
-from conformance.reports.write import write_report
+from conformance.reports.write import OUTPUT_PATTERNS, write_report
 from conformance.settings import Options, Settings, current_environment, read_settings
 from conformance.wire.transcript import Transcript
 
@@ -374,7 +374,7 @@ def _filters(config: pytest.Config) -> tuple[str, ...]:
 def _open_report(run: Run) -> None:
     folder = run.settings.report_dir
     folder.mkdir(parents=True, exist_ok=True)
-    for pattern in ("events.jsonl", "transcript*.jsonl", "certification.json", "badge*.svg", "badge*.json"):
+    for pattern in ("events.jsonl", "transcript*.jsonl", *OUTPUT_PATTERNS):
         for stale in folder.glob(pattern):
             stale.unlink()
     plan = run.plan

@@ -104,7 +104,7 @@ def is_near(mutant: type[Mutant], check: Check, share: int = 8) -> bool:
     return zlib.crc32(f"{mutant.name()}/{check.requirement}/{check.name}".encode()) % share == 0
 
 
-def _limits_of(source: str) -> Mapping[str, float]:
+def _limits_of(source: str) -> dict[str, float]:
     return find_mutant(source.removeprefix("mutant:")).limits if source.startswith("mutant:") else {}
 
 

@@ -1,12 +1,9 @@
 """What this kit holds to be true, for measuring reports that others bring."""
 
-import hashlib
-from pathlib import Path
-
 from conformance.collection import load_checks, required_ids
 from conformance.contract import load_contract, revisions
 from conformance.model import JsonObject
-from conformance.places import SUITES, folder_of
+from conformance.record import checks_digest
 from conformance.reports.verify import Measure
 from conformance.settings import DEFAULT_REVISION
 
@@ -41,17 +38,3 @@ def measure_of(revision: str) -> Measure | None:
         capabilities=capabilities,
         limits={name: limit.value for name, limit in contract.limits.items()},
     )
-
-
-def checks_digest() -> str:
-    """Digest of the checks of this kit, as the header of a run has it; a test holds the two together."""
-    return digest_of_sources(folder_of(SUITES))
-
-
-def digest_of_sources(folder: Path) -> str:
-    """Digest over name and content of every source below a folder."""
-    total = hashlib.sha256()
-    files = (path for pattern in ("*.py", "*.json", "*.toml") for path in folder.rglob(pattern))
-    for path in sorted(set(files), key=lambda each: (each.name, str(each))):
-        total.update(path.name.encode() + b"\0" + path.read_bytes())
-    return f"sha256:{total.hexdigest()}"

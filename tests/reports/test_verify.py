@@ -14,12 +14,12 @@ from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
 from conformance.cli import main
-from conformance.commands.measure import checks_digest, digest_of_sources, measure_of
+from conformance.commands.measure import measure_of
 from conformance.commands.verify import verify
 from conformance.errors import UsageFault
 from conformance.events import EventWriter
 from conformance.model import Json
-from conformance.record import header
+from conformance.record import checks_digest, digest_of_sources, header
 from conformance.reports.verify import Cause
 
 from .genuine import Change, genuine, plan
@@ -312,9 +312,9 @@ def test_the_kit_measures_by_what_its_own_runs_record(tmp_path: Path) -> None:
 
 def test_the_digest_of_the_checks_sees_every_source(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("1")
-    before = digest_of_sources(tmp_path)
+    before = digest_of_sources([tmp_path])
     (tmp_path / "b.toml").write_text("1")
-    assert digest_of_sources(tmp_path) != before
+    assert digest_of_sources([tmp_path]) != before
 
 
 def test_the_command_prints_one_sentence_and_exits_with_the_cause(
