@@ -7,7 +7,7 @@ looks all the time whether the file is there with something in it. Both run in t
 from dataclasses import dataclass
 
 from conformance.evidence import Blocked
-from conformance.files.sandbox import HASH, digest_in, wait_for
+from conformance.files.sandbox import BACKGROUND, HASH, digest_in, wait_for
 from conformance.host.lease import Lease
 from conformance.model import RequirementId
 from conformance.provider import Provider
@@ -45,8 +45,9 @@ async def start_readers(provider: Provider, lease: Lease, path: str) -> str:
         provider,
         lease,
         f"mkdir -p {quote(folder)} && cd {quote(folder)}\n"
-        f"nohup sh -c {quote(half)} > log.half 2>&1 < /dev/null &\n{wait_for('half')}\n"
-        f"nohup sh -c {quote(gap)} > log.gap 2>&1 < /dev/null &\n{wait_for('looking')}\n[ -e half ] && [ -e looking ]",
+        f"{BACKGROUND} sh -c {quote(half)} > log.half 2>&1 < /dev/null &\n{wait_for('half')}\n"
+        f"{BACKGROUND} sh -c {quote(gap)} > log.gap 2>&1 < /dev/null &\n{wait_for('looking')}\n"
+        "[ -e half ] && [ -e looking ]",
     )
     return folder
 

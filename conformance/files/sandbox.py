@@ -19,6 +19,9 @@ from conformance.steps import Outcome, quote, run_to_success
 HASH = "if command -v sha256sum >/dev/null 2>&1; then sha256sum; else shasum -a 256; fi"
 """A shell command that prints the SHA-256 of its input, and then a dash."""
 
+BACKGROUND = "$(command -v nohup)"
+"""Before a program that is to outlive its call; nothing where the image has no nohup."""
+
 ROUNDS = 1_200
 """How often a command looks for an event, every 50 ms, before it gives up by itself (our choice: one minute)."""
 

@@ -5,7 +5,7 @@ Whoever looks first whether an entry is a directory, and then opens it by its na
 
 from pathlib import Path
 
-from conformance.files.sandbox import place_tree, wait_for
+from conformance.files.sandbox import BACKGROUND, place_tree, wait_for
 from conformance.files.tree import Link, tree_of
 from conformance.host.lease import Lease
 from conformance.provider import Provider
@@ -38,7 +38,7 @@ async def start_swapping(provider: Provider, lease: Lease, folder: str, behind: 
     await run_to_success(
         provider,
         lease,
-        f"cd {quote(folder)}\nnohup sh -c {quote(script)} > log 2>&1 < /dev/null &\n"
+        f"cd {quote(folder)}\n{BACKGROUND} sh -c {quote(script)} > log 2>&1 < /dev/null &\n"
         f"{wait_for('running')}\n[ -e running ]",
     )
     return f"{folder}/end"

@@ -7,7 +7,7 @@ from conformance.expect import expect
 from conformance.host.lease import Lease
 from conformance.model import Blame
 from conformance.provider import Provider
-from conformance.steps import quote, run_to_success
+from conformance.steps import Outcome, quote, run_to_success
 
 IMAGE_TOOLS = {
     "sh": "sh -c :",
@@ -42,12 +42,7 @@ RUN_TOOLS = {"git": "git --version", "node": "node --version"}
 
 async def expect_tools(provider: Provider, lease: Lease, tools: Mapping[str, str]) -> None:
     """Demand that each tool works. A missing one is the image's fault, and is reported as that."""
-    folder = quote(f"{lease.remote_cwd}/{provider.new_id()}")
-    tried = [f"( {run} ) >/dev/null 2>&1 || echo {quote(name)}" for name, run in tools.items()]
-    outcome = await run_to_success(
-        provider, lease, "\n".join([f"mkdir -p {folder} && cd {folder}", *tried, f"cd / && rm -rf {folder}"])
-    )
-    missing = outcome.stdout.splitlines()
+    outcome, missing = await missing_tools(provider, lease, tools)
     try:
         expect(
             outcome,
@@ -58,3 +53,12 @@ async def expect_tools(provider: Provider, lease: Lease, tools: Mapping[str, str
         )
     except Finding as finding:
         raise Finding(finding.decision, finding.sent, finding.advice, Blame.ENVIRONMENT) from finding
+
+
+async def missing_tools(provider: Provider, lease: Lease, tools: Mapping[str, str]) -> tuple[Outcome, list[str]]:
+    """Run each tool once, all in one command; gives those that do not work."""
+    folder = quote(f"{lease.remote_cwd}/{provider.new_id()}")
+    tried = [f"( {run} ) >/dev/null 2>&1 || echo {quote(name)}" for name, run in tools.items()]
+    script = "\n".join([f"mkdir -p {folder} && cd {folder}", *tried, f"cd / && rm -rf {folder}"])
+    outcome = await run_to_success(provider, lease, script)
+    return outcome, outcome.stdout.splitlines()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from conformance.evidence import Blocked
 from conformance.expect import expect
 from conformance.files.archive import UnreadableArchiveError, pack, unpack
+from conformance.files.tools import IMAGE_TOOLS, missing_tools
 from conformance.files.tree import Tree
 from conformance.host.lease import Lease
 from conformance.model import RequirementId
@@ -26,6 +27,8 @@ from conformance.transfer.steps import (
     write_file,
 )
 
+AS_IT_CAME = "Run the command, its arguments, its directory and its stdin as they came: the host sends exactly this."
+
 
 @dataclass(frozen=True)
 class Carrier:
@@ -40,15 +43,22 @@ class Carrier:
     standing_on: str | None = None
 
     async def send(self, step: Step, *, cwd: str = "/", env: Mapping[str, str] | None = None) -> Outcome:
-        """Run one step. That it ended with 0 is demanded."""
+        """Run one step. That it ended with 0 is demanded, unless the image lacks what the host's commands need."""
         outcome = await self.try_to_send(step, cwd=cwd, env=env)
+        succeeded = outcome.exit_code == 0 and not outcome.timed_out
+        if not succeeded:
+            await self.block_without_tools()
         self.demand(
-            outcome,
-            outcome.exit_code == 0 and not outcome.timed_out,
-            that="the host's transfer command ends with 0",
-            observed=outcome.came,
+            outcome, succeeded, that="the host's transfer command ends with 0", observed=outcome.came, advice=AS_IT_CAME
         )
         return outcome
+
+    async def block_without_tools(self) -> None:
+        """Raise `Blocked` when a tool is missing: then the image is to blame for whatever went wrong."""
+        outcome, missing = await missing_tools(self.provider, self.lease, IMAGE_TOOLS)
+        if missing:
+            reason = f"the image lacks what the host's commands need: {', '.join(missing)}"
+            raise Blocked(RequirementId("FALL-009"), reason, outcome.frames)
 
     async def try_to_send(self, step: Step, *, cwd: str = "/", env: Mapping[str, str] | None = None) -> Outcome:
         """Run one step. How it ended is not looked at."""
