@@ -6,6 +6,7 @@ from typing import Any
 
 from conformance.checks import Capability, check
 from conformance.expect import expect, expect_alive, expect_answered, expect_equal, expect_error, expect_shape
+from conformance.files.archive import pack
 from conformance.files.compare import expect_tree
 from conformance.files.disk import build, entry_at, listing, write_new
 from conformance.files.examples import expect_both_ways_alike
@@ -23,6 +24,7 @@ from conformance.host.lease import Lease
 from conformance.model import Cost, Level
 from conformance.provider import Provider, answer_of
 from conformance.steps import quote, realized_lease, run_to_success
+from conformance.transfer.steps import patterns_of, unpack_workspace
 
 MUST, SHOULD, SHARED = Level.MUST, Level.SHOULD, Cost.SHARED
 IN, OUT = Capability.NATIVE_SYNC_IN, Capability.NATIVE_SYNC_OUT
@@ -216,6 +218,20 @@ async def an_empty_directory_goes_in(provider: Provider, lease: Lease) -> None:
 
     seen = await tree_at(provider, lease, place.remote)
     expect_tree(answer, "the directory above", seen, tree_of({"new": Folder(), "full": Folder()}))
+
+
+@check("SYNC-004", level=SHOULD, needs=IN, cost=Cost.OWN)
+async def a_directory_goes_in_at_the_workspace_itself(provider: Provider) -> None:
+    """The workspace itself can be the target: filling it needs no right to the directory that it stands in."""
+    lease = await realized_lease(provider)
+    place = await place_for_sync(provider, lease)
+    wanted = tree_of({"file": b"file", ".hidden/file": b"file", "empty": Folder()})
+    build(wanted, place.host / "from")
+
+    answer = await provider.sync_in(lease, [operation(directory(place.host / "from", lease.remote_cwd))])
+
+    seen = await tree_at(provider, lease, lease.remote_cwd)
+    expect_tree(answer, "the workspace", seen, wanted, advice="Empty the directory, and do not replace it.")
 
 
 # -- what a tree carries ---------------------------------------------------------------------------------------------
@@ -466,6 +482,36 @@ async def commands_run_after_the_files_word_for_word(provider: Provider, lease: 
     expect_tree(answer, "the directory, with the log of the commands,", native, by_hand, advice=advice)
 
 
+@check("SYNC-012", level=MUST, needs=IN, cost=SHARED)
+async def a_workspace_goes_in_as_an_archive_that_a_command_unpacks(provider: Provider, lease: Lease) -> None:
+    """This is how the host fills a workspace: two archives go in as files, and commands unpack one after the other."""
+    place = await place_for_sync(provider, lease)
+    workspace = f"{place.remote}/work space"
+    await place_tree(provider, lease, workspace, tree_of({".paperclip-runtime/tool": b"kept", "old/file": b"old"}))
+    below = tree_of({"file": b"below", "deep/er/file": b"below", "link": Link(b"file")})
+    write_new(place.host / "below.tar", pack(below))
+    write_new(place.host / "top.tar", pack(tree_of({"file": b"on top"})))
+    runtime = f"{workspace}/.paperclip-runtime"
+    hints: Any = {"access": "rw", "writablePath": workspace}
+
+    answer = await provider.sync_in(
+        lease,
+        [
+            operation(
+                file(place.host / "below.tar", f"{runtime}/below.tar", **hints),
+                file(place.host / "top.tar", f"{runtime}/top.tar", **hints),
+                commands=[
+                    command(unpack_workspace(workspace, f"{runtime}/below.tar", [".paperclip-runtime"]).script),
+                    command(unpack_workspace(workspace, f"{runtime}/top.tar", None).script, timeoutMs=120_000),
+                ],
+            )
+        ],
+    )
+
+    wanted = Tree({**below.entries, **tree_of({"file": b"on top", ".paperclip-runtime/tool": b"kept"}).entries})
+    expect_tree(answer, "the workspace", await tree_at(provider, lease, workspace), wanted)
+
+
 @check("SYNC-013", level=MUST, needs=IN, cost=SHARED)
 async def the_first_command_that_fails_ends_the_sync(provider: Provider, lease: Lease) -> None:
     """When a postUploadCommand fails, the ones after it do not run, and the call is answered with an error."""
@@ -702,6 +748,29 @@ async def a_directory_comes_out_to_an_empty_or_a_missing_one(provider: Provider,
         expect_tree(answer, f"the target that was {name}", listing(target), wanted)
 
 
+@check("SYNC-016", level=MUST, needs=OUT, cost=Cost.OWN)
+async def the_workspace_itself_comes_out(provider: Provider) -> None:
+    """At the end of a run the host takes the workspace, into an empty directory and without its own runtime files."""
+    lease = await realized_lease(provider)
+    place = await place_for_sync(provider, lease)
+    kept = tree_of({"file": b"file", "deep/er/file": b"file", "deep/empty": Folder()})
+    left = {".paperclip-runtime/tool": b"x", "node_modules/a": b"x", "deep/node_modules/b": b"x"}
+    await place_tree(provider, lease, f"{place.remote}", Tree({**kept.entries, **tree_of(left).entries}))
+    await place_tree(provider, lease, lease.remote_cwd, tree_of(left))
+    build(Tree({}), place.host / "to")
+    exclude = [*patterns_of(["node_modules"]), ".paperclip-runtime"]
+
+    answer = await provider.sync_out(
+        lease, [operation(directory(lease.remote_cwd, place.host / "to", exclude=exclude))]
+    )
+
+    seen = listing(place.host / "to")
+    name = place.remote.rpartition("/")[2].encode()
+    expect_tree(answer, "what came out of the workspace", seen.below(name), kept)
+    runtime = sorted(path for path in seen.entries if path in {b".paperclip-runtime", b"node_modules"})
+    expect_equal(answer, "the list of excluded names that came out", runtime, [])
+
+
 @check("SYNC-017", level=MUST, needs=OUT, cost=SHARED)
 async def files_come_out_byte_for_byte(provider: Provider, lease: Lease) -> None:
     """A file that comes out has the same bytes on the host, and none at all if it has none; an old one is replaced."""
@@ -926,7 +995,7 @@ async def a_directory_that_turns_into_a_link_is_not_followed(provider: Provider,
 async def nothing_is_written_through_a_link_above_the_target(provider: Provider, lease: Lease) -> None:
     """Code in the sandbox may turn a directory above a target into a link: what lies behind it stays as it is."""
     place = await place_for_sync(provider, lease)
-    outside = f"/tmp/{provider.new_id()}"
+    outside = f"{'/var/tmp' if lease.remote_cwd == '/tmp' else '/tmp'}/{provider.new_id()}"
     before = tree_of({"file": b"outside", "folder/file": b"outside"})
     await place_tree(provider, lease, outside, before)
     await place_tree(

@@ -93,19 +93,17 @@ async def judge_provider(
         return Judged(plan, results, tally(read_events(stream)))
 
 
-def is_near(mutant: type[Mutant], check: Check, share: int = 8) -> bool:
+def is_near(mutant: type[Mutant], check: Check) -> bool:
     """Whether a check belongs into the short kill loop of a mutant.
 
-    Those are the checks of what the mutant breaks, all others of the same area, and one in `share` of the rest, chosen
-    by name, so that every run chooses the same and every mutant others.
+    Those are the checks of what the mutant breaks, one in six of the others of the same area, and one in twenty-four of
+    the rest, chosen by name, so that every run chooses the same and every mutant others.
     """
-    if check.requirement.split("-")[0] in {number.split("-")[0] for number in mutant.breaks}:
+    if check.requirement in mutant.breaks:
         return True
-    return zlib.crc32(f"{mutant.name()}/{check.requirement}/{check.name}".encode()) % share == 0
-
-
-def _limits_of(source: str) -> dict[str, float]:
-    return find_mutant(source.removeprefix("mutant:")).limits if source.startswith("mutant:") else {}
+    same_area = check.requirement.split("-")[0] in {number.split("-")[0] for number in mutant.breaks}
+    place = zlib.crc32(f"{mutant.name()}/{check.requirement}/{check.name}".encode())
+    return place % (6 if same_area else 24) == 0
 
 
 def violated(results: Sequence[Result]) -> set[str]:

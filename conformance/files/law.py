@@ -20,6 +20,7 @@ from conformance.files.tree import OWNER_BITS, Folder, Tree
 from conformance.host.lease import Lease
 from conformance.model import RequirementId
 from conformance.provider import Provider
+from conformance.steps import quote, run_to_success
 from conformance.transfer.carrier import Carrier
 
 SHOWN_ENTRIES = 6
@@ -81,6 +82,7 @@ class TwoWays:
         source, remote = self.place.host / number, f"{self.place.remote}/{number}"
         build(together, source)
         names = [name.decode() for name in _names(together)]
+        await run_to_success(self.provider, self.lease, f"mkdir -p {quote(remote)}")
         mappings = [directory(source / name, f"{remote}/{name}") for name in names]
         answer = await answer_of(self.provider.sync_in(self.lease, [operation(*mappings)]))
         _expect_moved(answer, "in", batch)
@@ -88,6 +90,7 @@ class TwoWays:
 
     async def _sync_out(self, remote: str, batch: Sequence[Tree]) -> tuple[Answer, Tree]:
         target = self.place.host / f"{next(self.numbers)}"
+        target.mkdir()
         mappings = [directory(f"{remote}/{number}", target / f"{number}") for number in range(len(batch))]
         answer = await answer_of(self.provider.sync_out(self.lease, [operation(*mappings)]))
         _expect_moved(answer, "out", batch)

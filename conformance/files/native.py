@@ -14,9 +14,11 @@ from conformance.capabilities import lease_situations
 from conformance.evidence import Blocked, Undecided
 from conformance.files.sandbox import Place, make_place
 from conformance.host.lease import Lease
-from conformance.model import RequirementId, Situation
+from conformance.model import MethodName, RequirementId, Situation
 from conformance.provider import Provider
 from conformance.steps import realize_workspace, run_to_success
+
+PAIR = frozenset({MethodName("environmentSyncIn"), MethodName("environmentSyncOut")})
 
 UNABLE = frozenset({Situation.JOB_LEASE, Situation.NATIVE_SYNC_UNSUPPORTED})
 """Situations in which the host moves files over commands, although the sync methods are there."""
@@ -29,7 +31,13 @@ BLOCK_BYTES = 1 << 20
 
 
 async def place_for_sync(provider: Provider, lease: Lease) -> Place:
-    """Two fresh directories, one on each side. Raises `Undecided` for a lease that is marked as unable to sync."""
+    """Two fresh directories, one on each side, for a host that syncs natively.
+
+    Raises `Blocked` when one of the two methods is missing, and `Undecided` for a lease that is marked as unable to
+    sync: a host would move all files over commands then.
+    """
+    if not frozenset(provider.worker.methods or ()).issuperset(PAIR):
+        raise Blocked(RequirementId("CAP-002"), "only one of the two sync methods is there, so a host uses neither")
     if lease_situations(lease.metadata, reusable=False) & UNABLE:
         raise Undecided(
             "The lease is marked as unable to sync natively, so a host moves its files over commands. Give a config "

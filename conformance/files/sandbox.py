@@ -43,25 +43,22 @@ async def make_place(provider: Provider, lease: Lease) -> Place:
 
 async def place_tree(provider: Provider, lease: Lease, folder: str, tree: Tree) -> None:
     """Add a tree to a directory of the sandbox, which is made if need be."""
-    archive = f"{folder}.{provider.new_id()}.tar"
     await run_to_success(
         provider,
         lease,
-        f"mkdir -p {quote(folder)} && umask 0 && base64 -d > {quote(archive)} && "
-        f"tar -xpf {quote(archive)} -C {quote(folder)} && rm -f {quote(archive)}",
+        f"mkdir -p {quote(folder)} && umask 0 && base64 -d | tar -xpf - -C {quote(folder)}",
         stdin=base64.b64encode(pack(tree)).decode(),
     )
 
 
 async def tree_at(provider: Provider, lease: Lease, folder: str) -> Tree:
     """What a directory of the sandbox holds; nothing when there is none of this name."""
-    archive = quote(f"{folder}.{provider.new_id()}.tar")
-    outcome = await run_to_success(
-        provider,
-        lease,
-        f"if [ -d {quote(folder)} ]; then tar -cf {archive} -C {quote(folder)} . && base64 < {archive} && "
-        f"rm -f {archive}; fi",
-    )
+    # The code of tar, which stands in the middle of a pipe, goes through a descriptor of its own.
+    piped = f"{{ {{ tar -cf - -C {quote(folder)} .; echo $? >&3; }} | base64 >&4; }} 3>&1"
+    script = f'[ -d {quote(folder)} ] || exit 0\nexec 4>&1\ncode=$({piped})\nexit "$code"'
+    outcome = await run_to_success(provider, lease, script)
+    if not outcome.stdout:
+        return Tree({})
     try:
         return unpack(base64.b64decode("".join(outcome.stdout.split()), validate=True))
     except (UnreadableArchiveError, binascii.Error) as error:

@@ -165,6 +165,14 @@ async def _demand_gone(run: Run) -> None:
     provider, lease = run.provider, run.lease
     answer = await run_anywhere(provider, lease)
     gone = failed(answer)
+    ran = "alive" in str(answer.fields.get("stdout"))
+    run.flow.demand(
+        answer,
+        holds=gone or ran or answer.fault is not None,
+        that="a command on a lost lease never reports exitCode 0",
+        observed=answer.came,
+        rule="EXEC-030",
+    )
     if gone and can_resume(provider):
         resumed = await answer_of(provider.resume(lease))
         gone, answer = resumed.fields.get("providerLeaseId") != lease.id, resumed
