@@ -106,6 +106,10 @@ def is_near(mutant: type[Mutant], check: Check) -> bool:
     return place % (6 if same_area else 24) == 0
 
 
+def _limits_of(source: str) -> Mapping[str, float]:
+    return find_mutant(source.removeprefix("mutant:")).limits if source.startswith("mutant:") else {}
+
+
 def violated(results: Sequence[Result]) -> set[str]:
     """Requirements that the wire saw broken in any check, beside those that a check judged."""
     events = itertools.chain.from_iterable(result.events for result in results)
