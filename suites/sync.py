@@ -16,6 +16,7 @@ from conformance.files.native import commands_beside, large_file, lease_with_tim
 from conformance.files.operations import command, directory, file, operation
 from conformance.files.readers import end_readers, start_readers
 from conformance.files.sandbox import digest_at, place_tree, tree_at
+from conformance.files.specimens import CONTENTS, FOLLOWED, FOLLOWED_TREE, LINKS_TREE, MODES_TREE, ODD_TREE
 from conformance.files.surroundings import Surroundings, expect_untouched, holds_marker
 from conformance.files.swapping import start_swapping, stop_swapping
 from conformance.files.tree import File, Folder, Link, Special, SpecialKind, Tree, tree_of
@@ -31,68 +32,6 @@ IN, OUT = Capability.NATIVE_SYNC_IN, Capability.NATIVE_SYNC_OUT
 
 LARGE_BYTES = 10_000_000
 """More than any backend takes in one request of an ordinary API."""
-
-CONTENTS = tree_of(
-    {"empty": b"", "binary": bytes(range(256)) * 5, "text": b"one\r\ntwo\n\xef\xbb\xbfthree", "zeros": bytes(9_000)}
-)
-"""What goes wrong where bytes are taken for text, or nothing for missing."""
-
-ODD_TREE = tree_of(
-    {
-        **dict.fromkeys(
-            (
-                "with blanks", " before", "after ", "it's", 'a "quote"', "back\\slash\\n", "new\nline", "\n", "tab\t",
-                "-rf", "--help", ".dot", "..dots", "...", "*", "?[a-z]", "{a,b}", "$HOME", "`id`", "%s%n", "a;b&c|d",
-                "~", "#", "CR\r", "\x01\x7f", "ä", "雪", "e\u0301", "\U0001f600", "x" * 255, "ä" * 127,
-            ),
-            b"odd",
-        ),
-        "-folder\n/it's/..deep/ä": bytes(range(256)),
-        "empty file": b"",
-        "empty folder": Folder(),
-        " /empty/folders": Folder(),
-    }
-)  # fmt: skip
-"""Names that a shell, a list of lines or an option parser would read as something else; no two differ in case only."""
-
-MODES_TREE = tree_of(
-    {f"{kind}/{mode:04o}": File(b"#!/bin/sh\n", mode) for kind in "ab" for mode in (0o644, 0o755, 0o600, 0o700, 0o444)}
-)
-
-LINKS_TREE = tree_of(
-    {
-        "file": b"text",
-        "folder/inner": b"inner",
-        "to-file": Link(b"file"),
-        "to-folder": Link(b"folder"),
-        "folder/up": Link(b"../file"),
-        "to-link": Link(b"to-file"),
-        "dangling": Link(b"no/where"),
-        "absolute": Link(b"/no/where/at/all"),
-        "odd": Link(b"it's a\nlink"),
-    }
-)
-
-FOLLOWED_TREE = tree_of(
-    {
-        "file": b"text",
-        "folder/inner": b"inner",
-        "to-file": Link(b"file"),
-        "to-link": Link(b"to-file"),
-        "to-folder": Link(b"folder"),
-    }
-)
-"""Links that lead to something inside the tree, without a loop."""
-
-FOLLOWED = tree_of(
-    {
-        "file": b"text",
-        "folder/inner": b"inner",
-        "to-file": b"text",
-        "to-link": b"text",
-        "to-folder/inner": b"inner",
-    }
-)
 
 SWAPPED_SYNCS = 5
 """How often a tree comes out while its directories turn into links and back."""
