@@ -225,7 +225,7 @@ async def a_host_that_stops_releases_under_the_open_agent(launcher: Launcher) ->
         await end_stdin(run)
 
 
-@check("LIFE-005", level=MUST, cost=OWN)
+@check("LEASE-023", level=MUST, cost=OWN)
 async def the_lease_of_a_killed_host_is_released_by_the_next_one(launcher: Launcher) -> None:
     """When a host dies, stdin ends; the next host releases the lease, in a process that never saw it."""
     async with launcher.worker() as provider:

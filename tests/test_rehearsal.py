@@ -35,7 +35,7 @@ BRIEF = "looks, assets and the config are rehearsed with the command-line and th
 OVER_COMMANDS = "the workspace goes over commands: not every provider with live output has native sync"
 LAST_LOOK = "the recorded host looks once more for events that are in no file in this lane"
 
-REHEARSALS = {check.requirement: check for check in load_checks() if check.area == "rehearsal"}
+REHEARSALS = {check.name: check for check in load_checks() if check.area == "rehearsal"}
 
 Shortened = Mapping[str, str]
 """Kinds of requests, or methods, with the reason why only one side sends them."""
@@ -54,12 +54,12 @@ class Comparison:
 
 
 WHOLE_RUNS = (
-    Comparison("10", "EXEC-027", '{"timeoutMs": 20000}', {}, {}, {}),
-    Comparison("15", "EXEC-025", '{"timeoutMs": 20000}', {}, {}, {}),
-    Comparison("11", "SYNC-016", '{"timeoutMs": 30000}', {}, {}, {}),
+    Comparison("10", "a_run_of_the_command_line_lane_goes_through", '{"timeoutMs": 20000}', {}, {}, {}),
+    Comparison("15", "a_run_goes_through_with_its_agent_in_the_background", '{"timeoutMs": 20000}', {}, {}, {}),
+    Comparison("11", "a_run_goes_through_with_native_sync", '{"timeoutMs": 30000}', {}, {}, {}),
     Comparison(
         "14",
-        "STREAM-008",
+        "a_run_goes_through_with_a_streamed_agent",
         '{"timeoutMs": 30000}',
         {
             **dict.fromkeys(("first look", "look at PATH", "look for the program", "make the config"), BRIEF),
@@ -82,12 +82,12 @@ WHOLE_RUNS = (
 )
 
 LIVES = {
-    "LEASE-024": ("20", "21"),
-    "LEASE-023": ("30", "31"),
-    "LEASE-015": ("32",),
-    "EXEC-021": ("34",),
-    "LEASE-019": ("40",),
-    "LIFE-005": ("41",),
+    "two_runs_go_through_on_one_lease": ("20", "21"),
+    "the_lease_of_a_killed_worker_is_swept_by_the_next_one": ("30", "31"),
+    "a_cancelled_run_ends_as_any_other": ("32",),
+    "a_run_whose_agent_has_no_time_left_is_taken_back": ("34",),
+    "a_host_that_stops_releases_under_the_open_agent": ("40",),
+    "the_lease_of_a_killed_host_is_released_by_the_next_one": ("41",),
 }
 """Rehearsals of the life of a lease, and the recordings that they play one after the other."""
 
@@ -100,10 +100,10 @@ NOT_OF_A_LIFE = {
 }
 
 AFTER_THE_RUN = {
-    "LEASE-024": ("environmentDestroyLease",),
-    "LEASE-015": ("environmentResumeLease",),
-    "LEASE-023": ("environmentResumeLease",),
-    "LIFE-005": ("environmentResumeLease",),
+    "two_runs_go_through_on_one_lease": ("environmentDestroyLease",),
+    "a_cancelled_run_ends_as_any_other": ("environmentResumeLease",),
+    "the_lease_of_a_killed_worker_is_swept_by_the_next_one": ("environmentResumeLease",),
+    "the_lease_of_a_killed_host_is_released_by_the_next_one": ("environmentResumeLease",),
 }
 """What a rehearsal sends at its end beyond the recording: to see that nothing is left, or to leave nothing."""
 
@@ -154,7 +154,7 @@ async def play_on(bench: Bench, rehearsal: Check) -> Played:
 def play(rehearsal: str, config: str | None = None) -> Played:
     async def played() -> Played:
         async with live_bench(config=config) as bench:
-            return await play_on(bench, REHEARSALS[RequirementId(rehearsal)])
+            return await play_on(bench, REHEARSALS[rehearsal])
 
     return asyncio.run(played())
 
@@ -208,7 +208,7 @@ def test_a_lease_lives_through_the_calls_of_the_recorded_one(rehearsal: str) -> 
 
 
 def test_polls_go_on_beside_the_open_agent() -> None:
-    played = play("EXEC-027")
+    played = play("a_run_of_the_command_line_lane_goes_through")
 
     beside = {
         name(request) for request, others in zip(played.requests, played.beside, strict=True) if "the agent" in others
@@ -217,7 +217,7 @@ def test_polls_go_on_beside_the_open_agent() -> None:
 
 
 def test_a_host_that_stops_releases_and_polls_while_the_agent_is_open() -> None:
-    played = play("LEASE-019")
+    played = play("a_host_that_stops_releases_under_the_open_agent")
 
     names = [name(request) for request in played.requests]
     release = names.index("environmentReleaseLease")
@@ -227,11 +227,18 @@ def test_a_host_that_stops_releases_and_polls_while_the_agent_is_open() -> None:
 
 
 def test_the_agent_is_polled_where_live_output_is_declined(tmp_path: Path) -> None:
-    async def judged(number: str) -> Result:
+    async def judged(name: str) -> Result:
         async with quiet_bench(tmp_path) as bench:
-            return (await play_on(bench, REHEARSALS[RequirementId(number)])).result
+            return (await play_on(bench, REHEARSALS[name])).result
 
-    polled, streamed, command_line = (asyncio.run(judged(number)) for number in ("EXEC-025", "STREAM-008", "EXEC-027"))
+    polled, streamed, command_line = (
+        asyncio.run(judged(name))
+        for name in (
+            "a_run_goes_through_with_its_agent_in_the_background",
+            "a_run_goes_through_with_a_streamed_agent",
+            "a_run_of_the_command_line_lane_goes_through",
+        )
+    )
 
     assert (polled.state, streamed.state, command_line.state) == (State.PASS, State.UNSUPPORTED, State.PASS)
 
@@ -239,7 +246,9 @@ def test_the_agent_is_polled_where_live_output_is_declined(tmp_path: Path) -> No
 def test_every_rehearsal_has_a_mutant_of_its_decisive_step() -> None:
     mutants = [mutant for mutant in all_mutants().values() if mutant.__module__.endswith(".rehearsal")]
 
-    assert {number for mutant in mutants for number in mutant.breaks} == set(REHEARSALS)
+    assert {number for mutant in mutants for number in mutant.breaks} == {
+        check.requirement for check in REHEARSALS.values()
+    }
 
 
 # -- telling the step ------------------------------------------------------------------------------------------------

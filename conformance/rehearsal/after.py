@@ -13,10 +13,12 @@ from conformance.files.disk import listing
 from conformance.files.operations import directory, file, operation
 from conformance.files.tree import Tree
 from conformance.model import JsonObject, RequirementId
+from conformance.provider import Provider
 from conformance.rehearsal.flow import Stage
 from conformance.rehearsal.run import AFTERWARDS, LEFT_OUT, TIDY_MS, Run, texts_of
 from conformance.rehearsal.scripts import export_history
 from conformance.rehearsal.stages import (
+    GONE_SWEPT,
     HISTORY_OUT,
     KEPT,
     NATIVE_HISTORY_OUT,
@@ -29,7 +31,7 @@ from conformance.rehearsal.stages import (
     WORKSPACE_OUT,
 )
 from conformance.states import can_resume, failed, run_anywhere
-from conformance.steps import quote
+from conformance.steps import acquire_lease, quote
 from conformance.transfer.steps import Step, pack_workspace, remove, size_of
 
 
@@ -176,12 +178,25 @@ async def _demand_gone(run: Run) -> None:
     if gone and can_resume(provider):
         resumed = await answer_of(provider.resume(lease))
         gone, answer = resumed.fields.get("providerLeaseId") != lease.id, resumed
+    rule = None
     if not gone:
         provider.ledger.doubt(lease.label)
+        rule = "LEASE-020" if run.flow.stage == GONE_SWEPT and await _orphans_stay(provider) else None
     run.flow.demand(
         answer,
         holds=gone,
         that="nothing is left of the sandbox",
         observed=answer.came,
         advice="Find the sandbox by its id, in the backend and not in memory, and remove it.",
+        rule=rule,
     )
+
+
+async def _orphans_stay(provider: Provider) -> bool:
+    """Whether a destroy as the sweep sends it does nothing even for a lease of the same worker."""
+    lease = await acquire_lease(provider)
+    await provider.destroy(lease, lease.orphan_config)
+    stays = not failed(await run_anywhere(provider, lease))
+    if stays:
+        provider.ledger.doubt(lease.label)
+    return stays
