@@ -8,7 +8,7 @@ from conformance.errors import KitError, ProviderFault, RpcError
 from conformance.evidence import Trace, cut, show
 from conformance.host.invocation import Invocation
 from conformance.host.worker import Notice, Worker
-from conformance.model import FrameNumber, Json, JsonObject, MethodName
+from conformance.model import FrameNumber, Json, JsonObject, MethodName, object_of
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Answer:
     @property
     def sent(self) -> str:
         """The request in short."""
-        return f"{self.method} {cut(show(self.params), 300)}"
+        return f"{self.method} {cut(show(telling(self.params)), 300)}"
 
     @property
     def came(self) -> str:
@@ -67,3 +67,13 @@ def evidence_of(fault: ProviderFault) -> Answer:
     if not isinstance(answer, Answer):
         raise KitError(f"A fault was not raised by a call: {fault}") from fault
     return answer
+
+
+_IN_EVERY_CALL = frozenset({"driverKey", "companyId", "environmentId", "issueId", "config", "leaseMetadata"})
+
+
+def telling(params: JsonObject) -> JsonObject:
+    """The params that tell one call from another; what travels with every call is in the transcript."""
+    told = {key: value for key, value in params.items() if key not in _IN_EVERY_CALL}
+    lease = object_of(told.get("lease")).get("providerLeaseId")
+    return ({**told, "lease": lease} if "lease" in told else told) or params

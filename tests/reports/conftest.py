@@ -7,13 +7,14 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from conformance.reports.write import write_all
-from tests.running import run_pytest
 
+from ..running import run_pytest
 from .browser import chromium, launch_flags
 from .hostile import hostile_run, hostile_transcript
 
 
-@pytest.fixture(scope="session")
+# While it lives, its event loop runs in this thread and no other test can start one: a module is long enough.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         program = playwright.chromium.launch(executable_path=chromium(), args=launch_flags())
