@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.contract import Contract, load_contract
-
-from ..npm import installed, node
+from tests.npm import installed, node
 
 ROOT = Path(__file__).parents[2]
 ASK = """

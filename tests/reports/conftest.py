@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from conformance.reports.write import write_all
+from tests.running import run_pytest
 
-from ..running import run_pytest
 from .browser import chromium, launch_flags
 from .hostile import hostile_run, hostile_transcript
 
