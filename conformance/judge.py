@@ -21,6 +21,10 @@ CHECK_LIMIT_S = 600.0
 """Backstop for one check (our choice): every wait inside is bounded, so reaching this is a fault of the kit."""
 
 
+JUDGES_THE_START = "initialize"
+"""Area whose checks judge a start that failed; all others are blocked by it."""
+
+
 @dataclass(frozen=True)
 class Result:
     """What became of one check, and the events that tell it."""
@@ -134,6 +138,9 @@ class Judge:
         if "package" in wanted:
             arguments["package"] = PackageView(trace, self.bench.subject)
         if "launcher" in wanted:
+            if check.area != JUDGES_THE_START:
+                # A worker that does not start costs its whole time limit: only the rules about the start pay it again.
+                await self.bench.provider(trace)
             arguments["launcher"] = self.bench.launcher(trace)
         if wanted & (WORKER_ARGUMENTS - {"launcher"}) or check.declaration.needs is not None:
             provider = await self.bench.provider(trace)
