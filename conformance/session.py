@@ -136,7 +136,8 @@ def _stay_out_of_the_package(config: pytest.Config) -> None:
     # pytest takes the path after `--provider` for a test path when it looks for its root directory, and would then
     # leave its cache in the package under test. There is no public way to say otherwise.
     here = config.invocation_params.dir
-    if not here.is_relative_to(config.rootpath) and config.getoption("rootdir") is None:
+    has_a_project = config.inipath is not None and here.is_relative_to(config.rootpath)
+    if not has_a_project and config.getoption("rootdir") is None:
         config._rootpath = here  # type: ignore[attr-defined]  # noqa: SLF001 - see above
 
 
