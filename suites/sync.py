@@ -16,7 +16,15 @@ from conformance.files.native import commands_beside, large_file, lease_with_tim
 from conformance.files.operations import command, directory, file, operation
 from conformance.files.readers import end_readers, start_readers
 from conformance.files.sandbox import digest_at, place_tree, tree_at
-from conformance.files.specimens import CONTENTS, FOLLOWED, FOLLOWED_TREE, LINKS_TREE, MODES_TREE, ODD_TREE
+from conformance.files.specimens import (
+    CONTENTS,
+    FOLLOWED,
+    FOLLOWED_TREE,
+    LINKS_THAT_LEAD_OUT,
+    LINKS_TREE,
+    MODES_TREE,
+    ODD_TREE,
+)
 from conformance.files.surroundings import Surroundings, expect_untouched, holds_marker
 from conformance.files.swapping import start_swapping, stop_swapping
 from conformance.files.tree import File, Folder, Link, Special, SpecialKind, Tree, tree_of
@@ -237,12 +245,13 @@ async def permission_bits_come_out(provider: Provider, lease: Lease) -> None:
 @check("SYNC-007", level=MUST, needs=IN, cost=SHARED)
 async def links_go_in_as_links(provider: Provider, lease: Lease) -> None:
     """A symlink goes in as a symlink with the same text, wherever it leads and also when it leads nowhere."""
-    await _goes_in(provider, lease, LINKS_TREE, LINKS_TREE)
+    links = Tree({**LINKS_TREE.entries, **LINKS_THAT_LEAD_OUT.entries})
+    await _goes_in(provider, lease, links, links)
 
 
 @check("SYNC-007", level=MUST, needs=OUT, cost=SHARED)
 async def links_come_out_as_links(provider: Provider, lease: Lease) -> None:
-    """A symlink comes out as a symlink with the same text, wherever it leads and also when it leads nowhere."""
+    """A symlink that stays in its tree comes out as a symlink with the same text, also when it leads nowhere."""
     await _comes_out(provider, lease, LINKS_TREE, LINKS_TREE)
 
 

@@ -97,7 +97,7 @@ def _entry(level: int, choices: Choices, variety: Variety) -> Entry:
         case "folder":
             return Folder()
         case "link":
-            return Link(_target(choices, variety).encode())
+            return Link(_target(level, choices, variety).encode())
         case _:
             mode = _pick(choices, MODES) if variety.modes else MODES[0]
             return File(_content(choices) if variety.things else b"text", mode)
@@ -113,9 +113,10 @@ def _name(choices: Choices, variety: Variety) -> str:
     return f"a{name}" if name in {".", ".."} or name.startswith("._") else name
 
 
-def _target(choices: Choices, variety: Variety) -> str:
-    parts = [_pick(choices, ("..", _name(choices, variety))) for _ in range(1 + choices.number(3))]
-    return _pick(choices, ("", "/no/")) + "/".join(parts)
+def _target(level: int, choices: Choices, variety: Variety) -> str:
+    # Never out of the tree: a link that leads out may be refused.
+    up = [".."] * choices.number(level - 1)
+    return "/".join([*up, *(_name(choices, variety) for _ in range(1 + choices.number(2)))])
 
 
 def _content(choices: Choices) -> bytes:

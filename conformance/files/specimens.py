@@ -38,10 +38,12 @@ LINKS_TREE = tree_of(
         "folder/up": Link(b"../file"),
         "to-link": Link(b"to-file"),
         "dangling": Link(b"no/where"),
-        "absolute": Link(b"/no/where/at/all"),
         "odd": Link(b"it's a\nlink"),
     }
 )
+"""Links that stay in the tree: one that leads out of it may be refused on its way to the host."""
+
+LINKS_THAT_LEAD_OUT = tree_of({"absolute": Link(b"/no/where/at/all"), "folder/up": Link(b"../../../no/where")})
 
 FOLLOWED_TREE = tree_of(
     {

@@ -61,4 +61,5 @@ async def missing_tools(provider: Provider, lease: Lease, tools: Mapping[str, st
     tried = [f"( {run} ) >/dev/null 2>&1 || echo {quote(name)}" for name, run in tools.items()]
     script = "\n".join([f"mkdir -p {folder} && cd {folder}", *tried, f"cd / && rm -rf {folder}"])
     outcome = await run_to_success(provider, lease, script)
-    return outcome, outcome.stdout.splitlines()
+    printed = outcome.stdout.splitlines()
+    return outcome, [name for name in tools if name in printed]
