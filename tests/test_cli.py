@@ -24,7 +24,7 @@ def test_list_json_has_every_rule_with_its_fields(capsys: pytest.CaptureFixture[
     assert all(fields <= set(row) for row in rows)
     by_id = {row["id"]: row for row in rows}
     assert "destroyed-lease-comes-back" in by_id["LEASE-028"]["mutants"]
-    assert by_id["LEASE-028"]["checks"] == ["resuming_a_destroyed_lease_brings_no_sandbox_back"]
+    assert "resuming_a_destroyed_lease_brings_no_sandbox_back" in by_id["LEASE-028"]["checks"]
     assert by_id["CFG-004"]["until"] == "2026.831"
 
 
