@@ -7,7 +7,11 @@ import pytest
 
 from conformance.catalogue import catalogue
 from conformance.contract import load_contract
+from conformance.events import read_events
 from conformance.matrix import markdown
+from conformance.model import Verdict
+from conformance.reports import certification
+from conformance.reports.tally import tally
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")])
@@ -27,3 +31,12 @@ def test_links_between_documents_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
 
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+def test_the_example_is_made_by_its_own_record() -> None:
+    example = ROOT / "docs" / "example"
+
+    report = tally(read_events(example / "events.jsonl"))
+
+    assert report.verdict is Verdict.CERTIFIED
+    assert certification.render(report) == (example / "certification.json").read_text(encoding="utf-8")
