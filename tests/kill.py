@@ -96,14 +96,14 @@ async def judge_provider(
 def is_near(mutant: type[Mutant], check: Check) -> bool:
     """Whether a check belongs into the short kill loop of a mutant.
 
-    Those are the checks of what the mutant breaks, one in six of the others of the same area, and one in twenty-four of
-    the rest, chosen by name, so that every run chooses the same and every mutant others.
+    Those are the checks of what the mutant breaks, one in eight of the others of the same area, and one in thirty-two
+    of the rest, chosen by name, so that every run chooses the same and every mutant others.
     """
     if check.requirement in mutant.breaks:
         return True
     same_area = check.requirement.split("-")[0] in {number.split("-")[0] for number in mutant.breaks}
     place = zlib.crc32(f"{mutant.name()}/{check.requirement}/{check.name}".encode())
-    return place % (6 if same_area else 24) == 0
+    return place % (8 if same_area else 32) == 0
 
 
 def _limits_of(source: str) -> Mapping[str, float]:

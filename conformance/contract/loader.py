@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
@@ -28,8 +29,9 @@ def revisions() -> tuple[str, ...]:
     return available_revisions(_data())
 
 
+@cache
 def load_contract(revision: str) -> Contract:
-    """Everything the kit knows of one revision.
+    """Everything the kit knows of one revision; read once, for it is frozen and the data does not change.
 
     Raises `UnknownRevisionError` for a revision without data, `ContractDataError` where the data is broken.
     """
