@@ -26,8 +26,9 @@ class Finished:
 
     @property
     def leftovers(self) -> list[str]:
-        """What the run left in its private temporary directory."""
-        return sorted(path.name for path in (self.folder / "tmp").iterdir())
+        """What the run left in its private temporary directory, apart from the folder that pytest keeps for itself."""
+        names = (path.name for path in (self.folder / "tmp").iterdir())
+        return sorted(name for name in names if not name.startswith("pytest-of-"))
 
 
 def environment_for(folder: Path) -> dict[str, str]:

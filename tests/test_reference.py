@@ -12,6 +12,7 @@ import pytest
 
 from conformance import fixtures
 from conformance.fixtures.mutants import all_mutants, find_mutant, mutants_by_requirement
+from conformance.fixtures.mutants.mutant import Mutant
 from conformance.fixtures.reference import worker
 from conformance.fixtures.reference.manifest import manifest
 from conformance.fixtures.reference.store import IDLE_SECONDS, RECORD_FILE, Record, Store
@@ -20,6 +21,11 @@ FIXTURES = Path(fixtures.__path__[0])
 SOURCES = sorted([*(FIXTURES / "reference").glob("*.py"), *(FIXTURES / "mutants").glob("*.py")])
 START_SECONDS = 20
 """Far more than a start takes, so that a loaded machine does not fail a test about something else."""
+
+
+def declaring_otherwise() -> list[tuple[str, type[Mutant]]]:
+    """Return the mutants that change what the reference declares."""
+    return [(name, mutant) for name, mutant in all_mutants().items() if mutant.manifest() != manifest()]
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: f"{source.parent.name}/{source.name}")
@@ -50,9 +56,9 @@ def test_running_it_loads_nothing_of_the_kit() -> None:
     ("arguments", "expected"),
     [
         (["conformance.fixtures.reference"], manifest()),
-        *((["conformance.fixtures.mutants", name], mutant.manifest()) for name, mutant in all_mutants().items()),
+        *((["conformance.fixtures.mutants", name], mutant.manifest()) for name, mutant in declaring_otherwise()),
     ],
-    ids=["reference", *all_mutants()],
+    ids=["reference", *(name for name, _ in declaring_otherwise())],
 )
 def test_the_printed_manifest_is_the_manifest(arguments: list[str], expected: dict[str, object]) -> None:
     assert json.loads(run("-m", *arguments, "--manifest")) == expected
@@ -133,6 +139,6 @@ def imports(source: Path) -> Iterator[str]:
 def run(*arguments: str) -> str:
     """Run Python with these arguments and return what it printed."""
     done = subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, timeout=START_SECONDS, check=True
+        [sys.executable, "-P", *arguments], capture_output=True, text=True, timeout=START_SECONDS, check=True
     )
     return done.stdout
