@@ -218,13 +218,13 @@ def _npm(node: Node, arguments: tuple[str, ...], directory: Path, work: Path, pr
     if node.npm is None:
         raise EnvironmentFault(f"{problem}: there is no npm beside Node.", "Install npm, or the kit's extra [node].")
     path = os.pathsep.join([str(node.program.parent), os.environ.get("PATH", os.defpath)])
-    keep = {name: value for name, value in os.environ.items() if name.lower().startswith(("npm_config", "http", "no_"))}
     home = os.environ.get("HOME") or str(work)
     try:
         run = run_tool(
             [*node.npm, *arguments],
             seconds=NPM_LIMIT_S,
-            environment={**keep, "PATH": path, "HOME": home},
+            # npm is the user's own tool: proxies, certificates and settings of its environment must reach it.
+            environment={**os.environ, "PATH": path, "HOME": home},
             directory=directory,
         )
     except TimeoutError as error:
