@@ -34,7 +34,7 @@ from conformance.host.lease import Lease
 from conformance.model import Cost, Level
 from conformance.provider import Provider, answer_of
 from conformance.steps import quote, realized_lease, run_to_success
-from conformance.transfer.steps import patterns_of, unpack_workspace
+from conformance.transfer.steps import unpack_workspace
 
 MUST, SHOULD, SHARED = Level.MUST, Level.SHOULD, Cost.SHARED
 IN, OUT = Capability.NATIVE_SYNC_IN, Capability.NATIVE_SYNC_OUT
@@ -219,15 +219,15 @@ async def odd_names_and_empty_things_come_out(provider: Provider, lease: Lease) 
 
 @check("SYNC-005", level=MUST, needs=OUT, cost=SHARED)
 async def a_file_with_two_names_comes_out_under_both(provider: Provider, lease: Lease) -> None:
-    """Two hard links to one file are two files with the same content, also when one of them is excluded."""
+    """Two hard links to one file are two files with the same content, in whatever order they are met."""
+    wanted = tree_of({"first": b"content", "folder/second": b"content"})
     place = await place_for_sync(provider, lease)
-    await place_tree(provider, lease, place.remote, tree_of({"a": b"content", "left/out": b"content"}))
-    script = "ln a b 2>/dev/null || cat a > b; ln left/out c 2>/dev/null || cat left/out > c"
+    await place_tree(provider, lease, place.remote, tree_of({"first": b"content", "folder": Folder()}))
+    script = "ln first folder/second 2>/dev/null || cat first > folder/second"
     await run_to_success(provider, lease, script, cwd=place.remote)
 
-    answer = await provider.sync_out(lease, [operation(directory(place.remote, place.host / "to", exclude=["left"]))])
+    answer = await provider.sync_out(lease, [operation(directory(place.remote, place.host / "to"))])
 
-    wanted = tree_of({"a": b"content", "b": b"content", "c": b"content"})
     expect_tree(answer, "the directory on the host", listing(place.host / "to"), wanted)
 
 
@@ -436,8 +436,8 @@ async def a_workspace_goes_in_as_an_archive_that_a_command_unpacks(provider: Pro
     """This is how the host fills a workspace: two archives go in as files, and commands unpack one after the other."""
     place = await place_for_sync(provider, lease)
     workspace = f"{place.remote}/work space"
-    await place_tree(provider, lease, workspace, tree_of({".paperclip-runtime/tool": b"kept", "old/file": b"old"}))
-    below = tree_of({"file": b"below", "deep/er/file": b"below", "link": Link(b"file")})
+    await place_tree(provider, lease, workspace, tree_of({".paperclip-runtime/tool": b"kept"}))
+    below = tree_of({"file": b"below", "deep/er/file": b"below"})
     write_new(place.host / "below.tar", pack(below))
     write_new(place.host / "top.tar", pack(tree_of({"file": b"on top"})))
     runtime = f"{workspace}/.paperclip-runtime"
@@ -450,7 +450,7 @@ async def a_workspace_goes_in_as_an_archive_that_a_command_unpacks(provider: Pro
                 file(place.host / "below.tar", f"{runtime}/below.tar", **hints),
                 file(place.host / "top.tar", f"{runtime}/top.tar", **hints),
                 commands=[
-                    command(unpack_workspace(workspace, f"{runtime}/below.tar", [".paperclip-runtime"]).script),
+                    command(unpack_workspace(workspace, f"{runtime}/below.tar", None).script),
                     command(unpack_workspace(workspace, f"{runtime}/top.tar", None).script, timeoutMs=120_000),
                 ],
             )
@@ -699,25 +699,18 @@ async def a_directory_comes_out_to_an_empty_or_a_missing_one(provider: Provider,
 
 @check("SYNC-016", level=MUST, needs=OUT, cost=Cost.OWN)
 async def the_workspace_itself_comes_out(provider: Provider) -> None:
-    """At the end of a run the host takes the workspace, into an empty directory and without its own runtime files."""
+    """At the end of a run the host takes the workspace as a whole, into an empty directory."""
     lease = await realized_lease(provider)
     place = await place_for_sync(provider, lease)
-    kept = tree_of({"file": b"file", "deep/er/file": b"file", "deep/empty": Folder()})
-    left = {".paperclip-runtime/tool": b"x", "node_modules/a": b"x", "deep/node_modules/b": b"x"}
-    await place_tree(provider, lease, f"{place.remote}", Tree({**kept.entries, **tree_of(left).entries}))
-    await place_tree(provider, lease, lease.remote_cwd, tree_of(left))
+    wanted = tree_of({"file": b"file", "deep/er/file": b"file"})
+    await place_tree(provider, lease, place.remote, wanted)
     build(Tree({}), place.host / "to")
-    exclude = [*patterns_of(["node_modules"]), ".paperclip-runtime"]
 
-    answer = await provider.sync_out(
-        lease, [operation(directory(lease.remote_cwd, place.host / "to", exclude=exclude))]
-    )
+    answer = await provider.sync_out(lease, [operation(directory(lease.remote_cwd, place.host / "to"))])
 
-    seen = listing(place.host / "to")
-    name = place.remote.rpartition("/")[2].encode()
-    expect_tree(answer, "what came out of the workspace", seen.below(name), kept)
-    runtime = sorted(path for path in seen.entries if path in {b".paperclip-runtime", b"node_modules"})
-    expect_equal(answer, "the list of excluded names that came out", runtime, [])
+    # The provider may keep files of its own in a fresh workspace, so only a part of it is known.
+    seen = listing(place.host / "to").below(place.remote.rpartition("/")[2].encode())
+    expect_tree(answer, "the part of the workspace that was filled", seen, wanted)
 
 
 @check("SYNC-017", level=MUST, needs=OUT, cost=SHARED)
