@@ -3,12 +3,16 @@
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 RUN_LIMIT_S = 300
 """Backstop for one run; it is reached only when something hangs."""
+
+END_LIMIT_S = 5
+"""How long a killed process may stand in the process table of a busy machine."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,17 @@ def environment_for(folder: Path) -> dict[str, str]:
 
 
 def processes_of(folder: Path) -> list[str]:
-    """Command lines of living processes that were started for something in `folder`, or work there."""
+    """Command lines of processes that were started for something in `folder`, or work there, and do not end.
+
+    One that was just killed is still in the process table for a moment.
+    """
+    deadline = time.monotonic() + END_LIMIT_S
+    while (found := _living(folder)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return found
+
+
+def _living(folder: Path) -> list[str]:
     marker, found = str(folder).encode(), list[str]()
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,8 @@ def test_a_refusal_binds_the_code_and_a_crash_is_none() -> None:
     @check("RPC-011", level=MUST)
     async def it_takes_a_death_for_an_error(provider: Provider) -> None:
         """Rule."""
+        # It is stopped first, so that it cannot be fast enough to answer.
+        provider.worker.peer.process.send_signal(signal.SIGSTOP)
         call = asyncio.ensure_future(answer_of(provider.call("environmentInvented", {})))
         await asyncio.sleep(0)
         provider.worker.peer.process.kill_now()

@@ -224,7 +224,8 @@ def _npm(node: Node, arguments: tuple[str, ...], directory: Path, work: Path, pr
             [*node.npm, *arguments],
             seconds=NPM_LIMIT_S,
             # npm is the user's own tool: proxies, certificates and settings of its environment must reach it.
-            environment={**os.environ, "PATH": path, "HOME": home},
+            # What it drops into the temporary directory, like newer Nodes their compile cache, goes with the run.
+            environment={**os.environ, "PATH": path, "HOME": home, "TMPDIR": str(work)},
             directory=directory,
         )
     except TimeoutError as error:
