@@ -76,12 +76,17 @@ class Bench:
             self._judged_violations[worker.number] = len(worker.peer.violations)
         return found
 
-    async def tidy(self, check: str) -> None:
-        """End every lease that a check left open, and every worker it started."""
+    async def tidy(self, check: str, *, clean: bool) -> None:
+        """End every worker that a check started, and every lease that it left open and nobody else can use.
+
+        After a `clean` ending, ordinary leases are left to the checks that ask for a spare one.
+        """
         for worker in list(self.launch.living):
             if worker.owner == check:
                 await worker.kill()
         for entry in self.ledger.open_entries(check):
+            if clean and self.leases.take_over(entry):
+                continue
             self.leases.forget_kept(entry)
             await self._end(entry)
 

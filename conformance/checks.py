@@ -15,7 +15,7 @@ _AnyBody = TypeVar("_AnyBody", bound=Body)
 
 _ID = re.compile(r"[A-Z]+-\d{3}")
 _ATTRIBUTE = "__conformance_check__"
-WORKER_ARGUMENTS = frozenset({"launcher", "provider", "lease", "acquired", "kept", "gone", "tour"})
+WORKER_ARGUMENTS = frozenset({"launcher", "provider", "lease", "acquired", "kept", "released", "gone", "spare", "tour"})
 """What a check can ask for that takes a worker; how each is made is told in `Bench` and `SharedLeases`."""
 
 _ARGUMENTS = frozenset({"package", *WORKER_ARGUMENTS})

@@ -42,7 +42,20 @@ def load_checks() -> tuple[Check, ...]:
     for name in names:
         if names.count(name) > 1:
             raise KitError(f"Two checks are named {name}.")
-    return tuple(sorted(found, key=lambda check: _COST_ORDER[check.declaration.cost]))
+    return _in_order(found)
+
+
+def _in_order(checks: Iterable[Check]) -> tuple[Check, ...]:
+    """Cheapest first. Checks that use up a spare lease stand evenly between those that leave one behind."""
+    found = list(checks)
+    users = [check for check in found if "spare" in check.arguments]
+    others = [check for check in found if "spare" not in check.arguments]
+    places: dict[Check, tuple[int, float]] = {}
+    for cost, place in _COST_ORDER.items():
+        for group in (users, others):
+            alike = [check for check in group if check.declaration.cost is cost]
+            places |= {check: (place, (number + 0.5) / len(alike)) for number, check in enumerate(alike)}
+    return tuple(sorted(found, key=lambda check: places[check]))
 
 
 def coverage(contract: Contract, checks: Iterable[Check]) -> Coverage:

@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from conformance.capabilities import claimed
 from conformance.form import defaults, own_fields, required_fields
-from conformance.model import object_of
+from conformance.model import CapabilityKey, object_of
 from conformance.subject import Subject
 
 
@@ -62,6 +63,10 @@ INTERACTIVE_SETUP = Gate(
         subject.flag(name) for name in ("supportsInteractiveSetup", "supportsTemplateCapture", "supportsTemplateDelete")
     ),
     "The driver declares neither interactive setup nor templates.",
+)
+REUSABLE_LEASES = Gate(
+    lambda subject: claimed(subject.contract, CapabilityKey("reusableLeases"), subject.driver),
+    "The driver does not claim reusableLeases, so a host never asks it to keep a lease.",
 )
 A_MINIMUM_VERSION = Gate(
     lambda subject: any(name in subject.manifest_object for name in ("minimumHostVersion", "minimumPaperclipVersion")),

@@ -99,7 +99,7 @@ class Judge:
             ending = await self._run(check, trace)
             if ending.state in {State.FAIL, State.WARN, State.KIT_ERROR, State.INCONCLUSIVE}:
                 self.bench.leases.spoil()
-            await self.bench.tidy(check.name)
+            await self.bench.tidy(check.name, clean=ending.state is State.PASS)
         told = self.bench.ledger.take_events(check.name, SHARED)
         events = [*told, *_observations(check, trace), *self._violations(check)]
         return _result(check, trace, ending, time.monotonic() - started, events)
@@ -150,7 +150,14 @@ class Judge:
             if "provider" in wanted:
                 arguments["provider"] = provider
             leases = self.bench.leases
-            shared = {"lease": leases.lease, "acquired": leases.acquired, "kept": leases.kept, "gone": leases.gone}
+            shared = {
+                "lease": leases.lease,
+                "acquired": leases.acquired,
+                "kept": leases.kept,
+                "released": leases.released,
+                "gone": leases.gone,
+                "spare": leases.spare,
+            }
             for name, share in shared.items():
                 if name in wanted:
                     arguments[name] = await share(provider)

@@ -24,6 +24,9 @@ class Entry:
     check: str
     held: Lease | Setup | Template | None = None
     ending: Ending | None = None
+    plain: bool = False
+    """Whether it is an ordinary single-use lease: another check may go on with it."""
+
     disproved: Ending | None = None
     """An ending that was reported and turned out to be false: to hear it again proves nothing."""
 
@@ -76,6 +79,10 @@ class Ledger:
         for entry in self.entries:
             if entry.label == label:
                 self.settle(entry, ending)
+
+    def ended(self, label: str) -> bool:
+        """Whether the lease of a label was settled."""
+        return any(entry.label == label and entry.ending is not None for entry in self.entries)
 
     def doubt(self, label: str) -> None:
         """Open the entry of a lease again whose sandbox was found alive after it had been reported gone."""

@@ -125,6 +125,7 @@ class Provider(Calls):
     async def acquire_with(self, params: JsonObject) -> Answer:
         """`environmentAcquireLease` with the given params, under the ledger's eyes."""
         entry = self.ledger.intend(self.trace.check)
+        entry.plain = params.get("config") == self.config and "requestedExpiresAt" not in params
         try:
             answer = await self.call("environmentAcquireLease", params)
         except ProviderFault as fault:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conformance.answer import Answer
+from conformance.errors import ProviderFault
 from conformance.evidence import Blocked, Trace
 from conformance.host.lease import Lease
 from conformance.ledger import Entry
@@ -22,6 +23,9 @@ SHARED = "shared"
 TRIES = 2
 """How often one may fail to be made before nobody tries again (our choice: each try may leave a sandbox behind)."""
 
+SPARES = 5
+"""How many leases may lie ready for others (our choice: they cost money while they wait)."""
+
 
 @dataclass
 class SharedLeases:
@@ -29,6 +33,7 @@ class SharedLeases:
 
     seed: int
     _made: dict[str, Any] = field(default_factory=dict[str, Any])
+    _spares: list[Entry] = field(default_factory=list[Entry])
     _failures: dict[str, list[Blocked]] = field(default_factory=lambda: defaultdict(list[Blocked]))
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _kept_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -51,7 +56,7 @@ class SharedLeases:
             return await self._share("lease", make)
 
     async def kept(self, provider: Provider) -> Lease:
-        """A reusable lease that was released. A check may resume it, and then releases it again."""
+        """A reusable lease that was released. A check may resume it, and then releases it again; or end it for good."""
 
         async def make() -> Lease:
             owner = self._owner(provider)
@@ -60,7 +65,21 @@ class SharedLeases:
             return lease
 
         async with self._lock:
+            if "kept" in self._made and provider.ledger.ended(self._made["kept"].label):
+                del self._made["kept"]
             return await self._share("kept", make)
+
+    async def released(self, provider: Provider) -> Lease:
+        """A single-use lease that was released, and never destroyed."""
+
+        async def make() -> Lease:
+            owner = self._owner(provider)
+            lease = await realized_lease(owner)
+            await release_lease(owner, lease)
+            return lease
+
+        async with self._lock:
+            return await self._share("released", make)
 
     async def gone(self, provider: Provider) -> Lease:
         """A single-use lease that was destroyed."""
@@ -74,6 +93,36 @@ class SharedLeases:
         async with self._lock:
             return await self._share("gone", make)
 
+    async def spare(self, provider: Provider) -> Lease:
+        """A single-use lease of the check's own, ready for commands: it may end it. Another check may have used it."""
+        async with self._lock:
+            while self._spares:
+                lease = await self._revived(provider, self._spares.pop())
+                if lease is not None:
+                    return lease
+        return await realized_lease(provider)
+
+    async def _revived(self, provider: Provider, entry: Entry) -> Lease | None:
+        """A spare lease for a check; None where it works no more, which is for others to judge."""
+        if entry.lease is None or entry.ending is not None:
+            return None
+        with contextlib.suppress(Blocked, ProviderFault):
+            owner = self._owner(provider)
+            lease = await realize_workspace(owner, entry.lease)
+            seen = await owner.execute(lease, lease.shell, ["-c", "exit 0"], cwd=lease.remote_cwd)
+            if seen.fields.get("exitCode") == 0:
+                entry.check = provider.trace.check
+                return lease
+        return None
+
+    def take_over(self, entry: Entry) -> bool:
+        """Keep a lease that a check is done with for those that ask for a spare one; False where it is not wanted."""
+        if not entry.plain or len(self._spares) >= SPARES:
+            return False
+        entry.check = SHARED
+        self._spares.append(entry)
+        return True
+
     @contextlib.asynccontextmanager
     async def turn(self, wanted: Collection[str]) -> AsyncGenerator[None]:
         """The time of one check that wants these arguments: only one at a time may wake the kept lease."""
@@ -83,6 +132,7 @@ class SharedLeases:
     def spoil(self) -> None:
         """Hand none of them to another check; they are closed with the rest."""
         self._made.clear()
+        self._spares.clear()
 
     def forget_kept(self, entry: Entry) -> None:
         """Before an entry is closed: resumed under another id, a sandbox has two entries, and ends with either."""

@@ -77,6 +77,11 @@ def lookalikes(provider: Provider, lease: Lease) -> list[Lease]:
     return [replace(lease, label=NOBODY, id=LeaseId(number)) for number in ids]
 
 
+def other_end(number: str) -> str:
+    """A UUID that differs from another in its last digit only."""
+    return f"{number[:-1]}{'0' if number[-1] != '0' else '1'}"
+
+
 def seen_by_a_stranger(provider: Provider, lease: Lease) -> Lease:
     """The lease in the hands of another company, which somehow learned its id."""
     return replace(lease, label=NOBODY, tenant=Tenant.make(provider.random))

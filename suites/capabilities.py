@@ -11,11 +11,12 @@ from conformance.evidence import show
 from conformance.expect import REFUSALS, expect
 from conformance.files.native import UNABLE
 from conformance.files.operations import file, operation
-from conformance.gates import A_DECLARED_CAPABILITY, INTERACTIVE_SETUP, LOGIN_TERMINAL
+from conformance.gates import A_DECLARED_CAPABILITY, INTERACTIVE_SETUP, LOGIN_TERMINAL, REUSABLE_LEASES
 from conformance.host.lease import Lease
 from conformance.model import Cost, Level, MethodName, object_of
 from conformance.provider import Provider
-from conformance.steps import advertised_methods, realized_lease
+from conformance.states import awake
+from conformance.steps import advertised_methods
 from conformance.view import PackageView
 
 MUST, SHOULD = Level.MUST, Level.SHOULD
@@ -107,12 +108,13 @@ async def a_lease_that_cannot_sync_says_so(provider: Provider, lease: Lease) -> 
     expect_supported_or_marked(lease, await sync_there_and_back(provider, lease))
 
 
-@check("CAP-008", level=MUST, needs=Capability.NATIVE_SYNC_IN, cost=Cost.OWN)
-async def a_lease_of_a_reusable_environment_that_cannot_sync_says_so(provider: Provider) -> None:
+@check("CAP-008", level=MUST, needs=Capability.NATIVE_SYNC_IN, when=REUSABLE_LEASES, cost=Cost.SHARED)
+async def a_lease_of_a_reusable_environment_that_cannot_sync_says_so(provider: Provider, kept: Lease) -> None:
     """The same for a lease that is to be kept, which may live on another kind of backend."""
-    lease = await realized_lease(provider, reuse=True)
+    async with awake(provider, kept) as lease:
+        answers = await sync_there_and_back(provider, lease)
 
-    expect_supported_or_marked(lease, await sync_there_and_back(provider, lease))
+    expect_supported_or_marked(lease, answers)
 
 
 async def sync_there_and_back(provider: Provider, lease: Lease) -> list[Answer]:

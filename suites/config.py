@@ -14,10 +14,10 @@ from conformance.evidence import Blocked, show
 from conformance.expect import expect, expect_alive, expect_answered, expect_equal, expect_none_of, expect_shape
 from conformance.form import allows, defaults, other_value, own_fields, required_fields, wrong_value
 from conformance.gates import A_CONFIG_CAN_BE_WRONG, DEFAULTS, OWN_FIELDS, SECRET_FIELDS
-from conformance.host.lease import REALIZATION, REUSE
+from conformance.host.lease import REALIZATION, REUSE, Lease
 from conformance.model import Cost, Json, JsonObject, Level, RequirementId, items_of, object_of
 from conformance.provider import Launcher, Provider
-from conformance.steps import acquire_lease, initialize_worker
+from conformance.steps import initialize_worker
 
 MUST, SHOULD = Level.MUST, Level.SHOULD
 
@@ -243,13 +243,12 @@ async def an_unknown_key_is_accepted(provider: Provider) -> None:
 
 
 @check("CFG-013", level=MUST, cost=Cost.OWN)
-async def the_calls_of_a_lease_accept_the_record_of_the_lease(provider: Provider) -> None:
+async def the_calls_of_a_lease_accept_the_record_of_the_lease(provider: Provider, spare: Lease) -> None:
     """After acquire, config is the host's whole record of the lease: metadata of the provider, keys of any host."""
-    lease = await acquire_lease(provider, reuse=True)
-    lease = lease.with_record(
+    lease = spare.with_record(
         {
-            REALIZATION: {"version": 1, "remote": {"path": lease.remote_cwd}},
-            REUSE: {"version": 1, "remoteCwd": lease.remote_cwd},
+            REALIZATION: {"version": 1, "remote": {"path": spare.remote_cwd}},
+            REUSE: {"version": 1, "remoteCwd": spare.remote_cwd},
             "sandboxLeaseAcquisition": {"outcome": "created"},
             f"key-{provider.new_id()}": {"of": "a newer host"},
         }
@@ -267,12 +266,10 @@ async def the_calls_of_a_lease_accept_the_record_of_the_lease(provider: Provider
 
 
 @check("CFG-014", level=MUST, cost=Cost.OWN)
-async def release_and_destroy_accept_internal_keys_of_the_host(provider: Provider) -> None:
+async def release_and_destroy_accept_internal_keys_of_the_host(provider: Provider, spare: Lease) -> None:
     """The clean-up of a lease that could not be stored sends the record as it is, with the host's internal keys."""
-    lease = await acquire_lease(provider, reuse=True)
-
-    released = await provider.release(lease, lease.orphan_config)
-    destroyed = await provider.destroy(lease, lease.orphan_config)
+    released = await provider.release(spare, spare.orphan_config)
+    destroyed = await provider.destroy(spare, spare.orphan_config)
 
     expect_each_answered(
         (released, destroyed), advice="Validate settings when they are saved, never when a sandbox is to be removed."

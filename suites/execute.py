@@ -45,10 +45,8 @@ from conformance.payloads import (
 from conformance.provider import Provider, answer_of
 from conformance.steps import (
     Outcome,
-    destroy_lease,
     execute_problems,
     quote,
-    realized_lease,
     run_program,
     run_script,
     run_to_success,
@@ -516,12 +514,10 @@ async def control_characters_on_stdout_are_kept(provider: Provider, lease: Lease
 
 
 @check("EXEC-021", level=MUST, cost=OWN)
-async def a_command_past_its_limit_is_answered_as_timed_out(provider: Provider) -> None:
+async def a_command_past_its_limit_is_answered_as_timed_out(provider: Provider, spare: Lease) -> None:
     """The limit is in milliseconds and bounds the call, the first one on a lease too, with and without stdin."""
-    lease = await realized_lease(provider)
-
-    first = await run_script(provider, lease, "echo early; sleep 60", timeout_ms=1000)
-    later = await run_script(provider, lease, "echo early; sleep 60", timeout_ms=1000, stdin="not read by anybody")
+    first = await run_script(provider, spare, "echo early; sleep 60", timeout_ms=1000)
+    later = await run_script(provider, spare, "echo early; sleep 60", timeout_ms=1000, stdin="not read by anybody")
 
     for outcome in (first, later):
         expect(
@@ -569,11 +565,9 @@ async def a_command_that_was_cut_off_never_counts_as_success(provider: Provider,
 
 
 @check("EXEC-023", level=SHOULD, cost=OWN)
-async def a_command_that_kills_its_parent_never_counts_as_success(provider: Provider) -> None:
+async def a_command_that_kills_its_parent_never_counts_as_success(provider: Provider, spare: Lease) -> None:
     """Exit code 0 is an observation: when what stood above the command is gone, its end is not known to be good."""
-    lease = await realized_lease(provider)
-
-    answer = await answer_of(provider.execute(lease, lease.shell, ["-c", "kill -9 $PPID; sleep 1; echo finished"]))
+    answer = await answer_of(provider.execute(spare, spare.shell, ["-c", "kill -9 $PPID; sleep 1; echo finished"]))
 
     finished = "finished" in str(answer.fields.get("stdout"))
     expect_not_success(
@@ -675,19 +669,18 @@ async def files_last_from_one_call_to_the_next(provider: Provider, lease: Lease)
 
 
 @check("EXEC-027", level=MUST, cost=OWN)
-async def short_commands_are_answered_beside_a_long_one_and_not_mixed(provider: Provider) -> None:
+async def short_commands_are_answered_beside_a_long_one_and_not_mixed(provider: Provider, spare: Lease) -> None:
     """While the agent's command is open the host sends control commands on the same lease and needs their answers."""
-    lease = await realized_lease(provider)
-    folder = await fresh_directory(provider, lease)
+    folder = await fresh_directory(provider, spare)
     inputs = [f"{base64_text(provider.random, 65_536)}\n" for _ in range(8)]
     waiting = f"{until_file(f'{folder}/go', provider.launch.limits.seconds('bridge'))}; echo long"
 
-    async with kept_open(run_script(provider, lease, waiting)) as long:
+    async with kept_open(run_script(provider, spare, waiting)) as long:
         shorts = await side_by_side(
-            *(run_script(provider, lease, "cat", stdin=text, cwd=folder, env=CHANNEL) for text in inputs)
+            *(run_script(provider, spare, "cat", stdin=text, cwd=folder, env=CHANNEL) for text in inputs)
         )
         beside = not long.done()
-        await run_to_success(provider, lease, ": > go", cwd=folder)
+        await run_to_success(provider, spare, ": > go", cwd=folder)
 
     expect(
         shorts[-1],
@@ -726,10 +719,9 @@ async def a_short_command_takes_no_longer_beside_a_long_one(provider: Provider, 
 
 
 @check("EXEC-028", level=MUST, cost=OWN)
-async def commands_of_two_leases_are_not_mixed(provider: Provider, lease: Lease) -> None:
+async def commands_of_two_leases_are_not_mixed(provider: Provider, lease: Lease, spare: Lease) -> None:
     """Each command runs in the sandbox of its own lease, and its output goes back to its own caller."""
-    leases = (lease, await realized_lease(provider))
-    places = [(one, await fresh_directory(provider, one), provider.new_id()) for one in leases]
+    places = [(one, await fresh_directory(provider, one), provider.new_id()) for one in (lease, spare)]
     name = f".kit-{provider.new_id()}"
     script = f'cat ./mark "$HOME/{name}"'
     for one, folder, mark in places:
@@ -799,16 +791,14 @@ async def no_signal_is_named_for_a_command_that_ended_by_itself(provider: Provid
         )
 
 
-@check("EXEC-030", level=MUST, cost=OWN)
-async def a_command_on_a_lease_that_is_gone_never_succeeds(provider: Provider) -> None:
+@check("EXEC-030", level=MUST, cost=SHARED)
+async def a_command_on_a_lease_that_is_gone_never_succeeds(provider: Provider, gone: Lease) -> None:
     """A command for a destroyed, unknown or missing lease is an error or a failed command, in bounded time."""
-    lease = await realized_lease(provider)
-    await destroy_lease(provider, lease)
-    unknown = replace(lease, id=LeaseId(provider.new_id()))
-    nameless = replace(lease, id=None)
+    unknown = replace(gone, id=LeaseId(provider.new_id()))
+    nameless = replace(gone, id=None)
 
-    for gone, what in ((lease, "a destroyed lease"), (unknown, "an unknown lease"), (nameless, "no lease")):
-        answer = await answer_of(provider.execute(gone, "true", cwd="/", timeout_ms=5000))
+    for nothing, what in ((gone, "a destroyed lease"), (unknown, "an unknown lease"), (nameless, "no lease")):
+        answer = await answer_of(provider.execute(nothing, "true", cwd="/", timeout_ms=5000))
         expect_not_success(
             answer, f"a command on {what}", advice="Answer with an error; never make a new sandbox in silence."
         )

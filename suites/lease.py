@@ -35,6 +35,7 @@ from conformance.states import (
     moment_of,
     neighbour_of,
     no_lease,
+    other_end,
     run_after,
     run_anywhere,
     seen_by_a_stranger,
@@ -47,7 +48,6 @@ from conformance.steps import (
     lease_of,
     quote,
     realize_workspace,
-    realized_lease,
     release_lease,
     resume,
     resume_lease,
@@ -196,7 +196,7 @@ async def the_shell_that_metadata_names_is_there(provider: Provider, lease: Leas
     expect_stdout(seen, "ran\n", advice="Name bash only for images that have it; sh is always right.")
 
 
-@check("LEASE-009", level=MUST, cost=Cost.MANY)
+@check("LEASE-009", level=MUST, cost=Cost.OWN)
 async def two_acquires_at_once_give_two_sandboxes(provider: Provider) -> None:
     """Runs start at the same time, also in one environment, and each gets a sandbox of its own."""
     answers = await side_by_side(answer_of(provider.acquire()), answer_of(provider.acquire()))
@@ -211,19 +211,20 @@ async def two_acquires_at_once_give_two_sandboxes(provider: Provider) -> None:
     expect_exit(seen, 0, advice="A file of one lease must not be in the workspace of another.")
 
 
-@check("LEASE-009", level=SHOULD, cost=Cost.MANY)
-async def runs_with_alike_ids_do_not_meet(provider: Provider) -> None:
+@check("LEASE-009", level=SHOULD, cost=Cost.OWN, alone=True)
+async def runs_with_alike_ids_do_not_meet(provider: Provider, lease: Lease) -> None:
     """A sandbox is found by its exact id, not by the beginning of a name made from run or environment."""
-    run = provider.new_id()
-    params = [provider.make.acquire(provider.tenant, provider.config, f"{run[:-1]}{last}") for last in "01"]
-    answers = [await provider.acquire_with(each) for each in params]
-    first, second = [await realize_workspace(provider, lease_of(provider, answer)) for answer in answers]
-    for lease in (first, second):
-        await write_file(provider, lease, f"{lease.remote_cwd}/mine", str(lease.run))
+    provider.tenant = lease.tenant
+    run = other_end(str(lease.run))
+    answer = await provider.acquire_with(provider.make.acquire(provider.tenant, provider.config, run))
+    other = await realize_workspace(provider, lease_of(provider, answer))
+    name = provider.new_id()
+    for one in (lease, other):
+        await write_file(provider, one, f"{one.remote_cwd}/{name}", str(one.run))
 
-    seen = await run_script(provider, first, f"cat {quote(f'{first.remote_cwd}/mine')}")
+    seen = await run_script(provider, lease, f"cat {quote(f'{lease.remote_cwd}/{name}')}")
 
-    expect_stdout(seen, str(first.run), advice="Use the whole run id in names, or names that nobody can guess.")
+    expect_stdout(seen, str(lease.run), advice="Use the whole run id in names, or names that nobody can guess.")
 
 
 @check("LEASE-009", level=SHOULD, cost=Cost.SHARED)
@@ -316,13 +317,10 @@ async def releasing_a_destroyed_lease_succeeds(provider: Provider, gone: Lease) 
     expect_answered(answer, advice="Take not found for success.")
 
 
-@check("LEASE-014", level=MUST, cost=Cost.OWN)
-async def releasing_twice_succeeds_twice(provider: Provider) -> None:
+@check("LEASE-014", level=MUST, cost=Cost.SHARED)
+async def releasing_twice_succeeds_twice(provider: Provider, released: Lease) -> None:
     """The host repeats a release after a timeout, so the second one must succeed like the first."""
-    lease = await realized_lease(provider)
-    await provider.release(lease)
-
-    again = await answer_of(provider.release(lease))
+    again = await answer_of(provider.release(released))
 
     expect_answered(again, advice="A lease that is already gone is a success: there is nothing left to do.")
     await expect_alive(provider)
@@ -339,15 +337,10 @@ async def releasing_a_kept_lease_again_keeps_it(provider: Provider, kept: Lease)
     expect(seen, not failed(seen), that="the lease runs commands after a resume", observed=seen.came)
 
 
-@check("LEASE-015", level=MUST, cost=Cost.OWN)
-async def a_single_use_sandbox_is_gone_after_its_release(provider: Provider) -> None:
+@check("LEASE-015", level=MUST, cost=Cost.SHARED)
+async def a_single_use_sandbox_is_gone_after_its_release(provider: Provider, released: Lease) -> None:
     """Nobody destroys a lease that was released well, so release with reuseLease false removes the sandbox."""
-    lease = await realized_lease(provider)
-
-    answer = await answer_of(provider.release(lease))
-
-    expect_answered(answer)
-    await expect_gone(provider, lease, advice="Dispose of the sandbox in release, not only in destroy.")
+    await expect_gone(provider, released, advice="Dispose of the sandbox in release, not only in destroy.")
 
 
 @check("LEASE-015", level=MUST, cost=Cost.OWN, needs=REUSABLE)
@@ -363,14 +356,12 @@ async def a_reusable_sandbox_released_without_reuse_is_gone(provider: Provider) 
 
 
 @check("LEASE-015", level=SHOULD, cost=Cost.OWN, needs=REUSABLE)
-async def a_single_use_sandbox_is_gone_whatever_the_config_says_later(provider: Provider) -> None:
+async def a_single_use_sandbox_is_gone_whatever_the_config_says_later(provider: Provider, spare: Lease) -> None:
     """A lease that was acquired as single-use has no record that would ever find it again, so it is not kept."""
-    lease = await acquire_lease(provider)
-
-    answer = await answer_of(provider.release(lease, {**lease.config, "reuseLease": True}))
+    answer = await answer_of(provider.release(spare, {**spare.config, "reuseLease": True}))
 
     expect_answered(answer)
-    await expect_gone(provider, lease, advice="Remember with the sandbox whether it was acquired to be kept.")
+    await expect_gone(provider, spare, advice="Remember with the sandbox whether it was acquired to be kept.")
 
 
 @check("LEASE-016", level=SHOULD, cost=Cost.SHARED, needs=REUSABLE)
@@ -457,11 +448,10 @@ async def another_company_cannot_end_a_lease(provider: Provider, lease: Lease) -
 
 
 @check("LEASE-019", level=MUST, cost=Cost.OWN, alone=True)
-async def a_release_ends_a_running_command(provider: Provider) -> None:
+async def a_release_ends_a_running_command(provider: Provider, spare: Lease) -> None:
     """A cancelled run is released while its command runs: both are answered, and the worker lives on."""
-    lease = await realized_lease(provider)
-    async with busy(provider, lease) as running:
-        answer = await answer_of(provider.release(lease))
+    async with busy(provider, spare) as running:
+        answer = await answer_of(provider.release(spare))
 
         expect_answered(answer, advice="Do not wait for the command: end it.")
         await expect_ended(provider, running, advice="Answer a command whose sandbox went away with an error.")
@@ -469,11 +459,10 @@ async def a_release_ends_a_running_command(provider: Provider) -> None:
 
 
 @check("LEASE-019", level=MUST, cost=Cost.OWN, alone=True)
-async def a_destroy_ends_a_running_command(provider: Provider) -> None:
+async def a_destroy_ends_a_running_command(provider: Provider, spare: Lease) -> None:
     """A reusable lease of a cancelled run is destroyed while its command runs: the same holds."""
-    lease = await realized_lease(provider)
-    async with busy(provider, lease) as running:
-        answer = await answer_of(provider.destroy(lease))
+    async with busy(provider, spare) as running:
+        answer = await answer_of(provider.destroy(spare))
 
         expect_answered(answer, advice="Do not wait for the command: end it.")
         await expect_ended(provider, running, advice="Answer a command whose sandbox went away with an error.")
@@ -484,15 +473,12 @@ async def a_destroy_ends_a_running_command(provider: Provider) -> None:
 
 
 @check("LEASE-020", level=MUST, cost=Cost.OWN, needs=REUSABLE)
-async def a_destroy_removes_a_kept_sandbox(provider: Provider) -> None:
+async def a_destroy_removes_a_kept_sandbox(provider: Provider, kept: Lease) -> None:
     """Destroy ends a lease for good, also after a release, and although its config says reuseLease true."""
-    lease = await acquire_lease(provider, reuse=True)
-    await release_lease(provider, lease)
-
-    answer = await answer_of(provider.destroy(lease))
+    answer = await answer_of(provider.destroy(kept))
 
     expect_answered(answer)
-    await expect_gone(provider, lease, advice="Do not look at reuseLease in destroy.")
+    await expect_gone(provider, kept, advice="Do not look at reuseLease in destroy.")
 
 
 @check("LEASE-020", level=MUST, cost=Cost.OWN)
@@ -517,37 +503,33 @@ async def destroying_what_is_not_there_succeeds(provider: Provider, lease: Lease
 
 
 @check("LEASE-021", level=MUST, cost=Cost.OWN)
-async def a_destroy_after_a_release_succeeds(provider: Provider) -> None:
+async def a_destroy_after_a_release_succeeds(provider: Provider, spare: Lease) -> None:
     """When the answer to a release is lost, the sweep sends a destroy for what is gone already."""
-    lease = await acquire_lease(provider)
-    await release_lease(provider, lease)
+    await release_lease(provider, spare)
 
-    answer = await answer_of(provider.destroy(lease))
+    answer = await answer_of(provider.destroy(spare))
 
     expect_answered(answer, advice="Take not found for success.")
 
 
 @check("LEASE-021", level=SHOULD, cost=Cost.OWN)
-async def two_destroys_at_once_succeed(provider: Provider) -> None:
+async def two_destroys_at_once_succeed(provider: Provider, spare: Lease) -> None:
     """Two destroys of one lease may cross; the one that comes second finds what it wants."""
-    lease = await realized_lease(provider)
-
-    answers = await side_by_side(answer_of(provider.destroy(lease)), answer_of(provider.destroy(lease)))
+    answers = await side_by_side(answer_of(provider.destroy(spare)), answer_of(provider.destroy(spare)))
 
     for answer in answers:
         expect_answered(answer, advice="Let a second destroy wait for the first, or take its not found for success.")
-    await expect_gone(provider, lease)
+    await expect_gone(provider, spare)
 
 
 @check("LEASE-022", level=MUST, cost=Cost.OWN, when=A_SECRET_IN_THE_CONFIG)
-async def a_destroy_that_the_backend_refuses_is_an_error(provider: Provider) -> None:
+async def a_destroy_that_the_backend_refuses_is_an_error(provider: Provider, spare: Lease) -> None:
     """A destroy that succeeds ends all further tries, so one that could not remove the sandbox has to fail."""
-    lease = await acquire_lease(provider)
-    config = with_wrong_secrets(provider, lease.config)
+    config = with_wrong_secrets(provider, spare.config)
 
-    # Past the ledger: whatever the answer, the lease is destroyed again after the check.
-    answer = await answer_of(provider.call("environmentDestroyLease", provider.make.end(lease, config)))
-    seen = await run_anywhere(provider, lease)
+    # Past the ledger: whatever the answer, the lease is destroyed again sooner or later.
+    answer = await answer_of(provider.call("environmentDestroyLease", provider.make.end(spare, config)))
+    seen = await run_anywhere(provider, spare)
 
     expect(
         answer,
@@ -559,32 +541,31 @@ async def a_destroy_that_the_backend_refuses_is_an_error(provider: Provider) -> 
 
 
 @check("LEASE-023", level=MUST, cost=Cost.OWN)
-async def another_worker_takes_over_from_one_that_was_killed(provider: Provider) -> None:
+async def another_worker_takes_over_from_one_that_was_killed(provider: Provider, spare: Lease) -> None:
     """After a crash the host uses its leases through a new worker, which has only the ids, config and metadata."""
+    path = f"{spare.remote_cwd}/{provider.new_id()}"
     async with provider.fresh_worker() as first:
-        lease = await realized_lease(first)
-        path = f"{lease.remote_cwd}/{provider.new_id()}"
-        await write_file(first, lease, path, "still there")
+        await write_file(first, spare, path, "still there")
         await first.worker.kill()
-    seen = await run_script(provider, lease, f"cat {quote(path)}")
-    expect_stdout(seen, "still there", advice="Find a sandbox by its id at the backend, not in a map in memory.")
+    async with provider.fresh_worker() as second:
+        seen = await run_script(second, spare, f"cat {quote(path)}")
+        expect_stdout(seen, "still there", advice="Find a sandbox by its id at the backend, not in a map in memory.")
 
     async with provider.fresh_worker() as third:
-        answer = await answer_of(third.destroy(lease))
+        answer = await answer_of(third.destroy(spare))
 
     expect_answered(answer)
-    await expect_gone(provider, lease, advice="Destroy a sandbox that this process has never seen.")
+    await expect_gone(provider, spare, advice="Destroy a sandbox that this process has never seen.")
 
 
 @check("LEASE-023", level=MUST, cost=Cost.OWN)
-async def another_worker_releases_a_lease(provider: Provider) -> None:
+async def another_worker_releases_a_lease(provider: Provider, spare: Lease) -> None:
     """A release may reach a worker that was started after the run."""
-    lease = await acquire_lease(provider)
     async with provider.fresh_worker() as other:
-        answer = await answer_of(other.release(lease))
+        answer = await answer_of(other.release(spare))
 
     expect_answered(answer)
-    await expect_gone(provider, lease, advice="Release a sandbox that this process has never seen.")
+    await expect_gone(provider, spare, advice="Release a sandbox that this process has never seen.")
 
 
 @check("LEASE-023", level=MUST, cost=Cost.SHARED, needs=REUSABLE)

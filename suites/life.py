@@ -20,8 +20,10 @@ from conformance.provider import Launcher, Provider
 from conformance.steps import (
     advertised_methods,
     initialize_worker,
+    realize_workspace,
     realized_lease,
     release_lease,
+    resume_lease,
     run_script,
     write_file,
 )
@@ -54,12 +56,12 @@ async def an_idle_worker_ends_after_shutdown(launcher: Launcher) -> None:
 
 
 @check("LIFE-001", level=MUST, cost=Cost.OWN, alone=True)
-async def a_busy_worker_ends_after_shutdown(launcher: Launcher) -> None:
+async def a_busy_worker_ends_after_shutdown(launcher: Launcher, spare: Lease) -> None:
     """The same holds with calls open: what still runs must not hold up the end."""
     async with launcher.worker() as provider:
         await initialize_worker(provider)
-        lease = await realized_lease(provider)
-        async with under_way(run_endlessly(provider, lease)):
+        await run_script(provider, spare, "echo started")
+        async with under_way(run_endlessly(provider, spare)):
             since = time.monotonic()
             await answer_of(provider.shutdown())
 
@@ -99,13 +101,12 @@ async def the_worker_ends_with_its_stdin(launcher: Launcher) -> None:
 
 
 @check("LIFE-003", level=MUST, cost=Cost.OWN, alone=True)
-async def a_busy_worker_ends_with_its_stdin(launcher: Launcher) -> None:
+async def a_busy_worker_ends_with_its_stdin(launcher: Launcher, spare: Lease) -> None:
     """The same holds while a command runs: neither it nor a connection to a sandbox may keep the process alive."""
     async with launcher.worker() as provider:
         await initialize_worker(provider)
-        lease = await realized_lease(provider)
-        await run_script(provider, lease, "echo started")
-        async with under_way(run_endlessly(provider, lease)):
+        await run_script(provider, spare, "echo started")
+        async with under_way(run_endlessly(provider, spare)):
             provider.worker.peer.process.end_stdin()
 
             await expect_end_of_orphan(provider, 0, after="the end of stdin during a command")
@@ -129,7 +130,7 @@ async def sigterm_ends_the_worker(launcher: Launcher) -> None:
 
 @check("LIFE-005", level=MUST, cost=Cost.OWN)
 async def a_lease_outlives_its_worker(launcher: Launcher) -> None:
-    """Shutdown and crash leave a lease as it is: the next worker goes on with it, and can still destroy it."""
+    """Shutdown and crash leave a lease as it is: the next worker goes on with it."""
     advice = "Keep nothing about a lease in memory only, and remove no sandbox when the worker ends."
     async with launcher.worker() as first:
         await initialize_worker(first)
@@ -148,15 +149,14 @@ async def a_lease_outlives_its_worker(launcher: Launcher) -> None:
         await initialize_worker(third)
         seen = await answer_of(third.execute(lease, "cat", [kept_file(lease)]))
         expect_printed(seen, "written before the shutdown", after="a crash", advice=advice)
-        expect_answered(await answer_of(third.destroy(lease)), advice=advice)
 
 
-@check("LIFE-005", level=MUST, needs=Capability.REUSABLE_LEASES, cost=Cost.OWN)
-async def a_reusable_lease_can_be_resumed_by_the_next_worker(provider: Provider) -> None:
+@check("LIFE-005", level=MUST, needs=Capability.REUSABLE_LEASES, cost=Cost.SHARED)
+async def a_reusable_lease_can_be_resumed_by_the_next_worker(provider: Provider, kept: Lease) -> None:
     """Resume brings the sandbox of a worker back that was shut down, or that crashed, with the files in it."""
     advice = "Find the sandbox by its id alone, and remove none when the worker ends."
     async with provider.fresh_worker() as first:
-        lease = await realized_lease(first, reuse=True)
+        lease = await realize_workspace(first, await resume_lease(first, kept))
         await write_file(first, lease, kept_file(lease), "written before the shutdown")
         await answer_of(first.shutdown())
         await end_after_shutdown(first)
@@ -171,6 +171,7 @@ async def a_reusable_lease_can_be_resumed_by_the_next_worker(provider: Provider)
         again = expect_resumed(third, await answer_of(third.resume(again)), after="a crash", advice=advice)
         seen = await answer_of(third.execute(again, "cat", [kept_file(again)]))
         expect_printed(seen, "written before the shutdown", after="a crash", advice=advice)
+        await release_lease(third, again)
 
 
 @check("LIFE-006", level=MUST)
@@ -204,7 +205,6 @@ async def two_workers_get_along(provider: Provider, lease: Lease) -> None:
         )
         expect_printed(beside, "of the second\n", after="beside the first worker", advice=advice)
         expect_printed(mine, "of the first worker", after="beside the second worker", advice=advice)
-        await release_lease(other, theirs)
 
     seen = await answer_of(provider.execute(lease, "cat", [ours]))
     expect_printed(seen, "of the first worker", after="the end of the second worker", advice=advice)

@@ -57,7 +57,7 @@ from conformance.rehearsal.stages import (
 from conformance.steps import initialize_worker
 
 MUST = Level.MUST
-OWN = Cost.OWN
+LONG = Cost.LONG
 HELD = "second"
 """The question that is not answered yet."""
 
@@ -65,7 +65,7 @@ LONGER_THAN_ANY_LIMIT_S = 60.0
 """How long an agent would wait that is to be cut off."""
 
 
-@check("EXEC-027", level=MUST, cost=OWN)
+@check("EXEC-027", level=MUST, cost=LONG)
 async def a_run_of_the_command_line_lane_goes_through(provider: Provider) -> None:
     """Beside the agent's open command the host polls bridge and log, and the agent waits for what it answers there."""
     run = await prepare(await begin(Flow(provider.trace, COMMAND_LINE_RUN), provider))
@@ -83,7 +83,7 @@ async def a_run_of_the_command_line_lane_goes_through(provider: Provider) -> Non
     await end(run)
 
 
-@check("EXEC-025", level=MUST, cost=OWN)
+@check("EXEC-025", level=MUST, cost=LONG)
 async def a_run_goes_through_with_its_agent_in_the_background(provider: Provider) -> None:
     """Without live output the agent is started by a call that returns at once, and talked to over files."""
     run = await prepare(await begin(Flow(provider.trace, POLLED_RUN), provider, ACP))
@@ -104,7 +104,7 @@ async def a_run_goes_through_with_its_agent_in_the_background(provider: Provider
     await end(run)
 
 
-@check("STREAM-008", level=MUST, cost=OWN, needs=Capability.INCREMENTAL_SESSION_OUTPUT)
+@check("STREAM-008", level=MUST, cost=LONG, needs=Capability.INCREMENTAL_SESSION_OUTPUT)
 async def a_run_goes_through_with_a_streamed_agent(provider: Provider) -> None:
     """The host answers each frame of the agent's session through a file, so it has to arrive while that is open."""
     run = await begin(Flow(provider.trace, STREAMED_RUN), provider, ACP)
@@ -124,7 +124,7 @@ async def a_run_goes_through_with_a_streamed_agent(provider: Provider) -> None:
     await end(run)
 
 
-@check("SYNC-016", level=MUST, cost=OWN, needs=Capability.NATIVE_SYNC_OUT)
+@check("SYNC-016", level=MUST, cost=LONG, needs=Capability.NATIVE_SYNC_OUT)
 async def a_run_goes_through_with_native_sync(provider: Provider) -> None:
     """Archives go in with commands that unpack them, and the workspace comes out as a directory."""
     run = await prepare(await begin(Flow(provider.trace, NATIVE_RUN), provider))
@@ -141,7 +141,7 @@ async def a_run_goes_through_with_native_sync(provider: Provider) -> None:
     await end(run)
 
 
-@check("LEASE-024", level=MUST, cost=OWN, needs=Capability.REUSABLE_LEASES)
+@check("LEASE-024", level=MUST, cost=LONG, needs=Capability.REUSABLE_LEASES)
 async def two_runs_go_through_on_one_lease(provider: Provider) -> None:
     """A later run resumes the lease, realizes, uploads everything again and releases; then the lease is destroyed."""
     run = await begin(Flow(provider.trace, TWO_RUNS), provider, reuse=True)
@@ -154,7 +154,7 @@ async def two_runs_go_through_on_one_lease(provider: Provider) -> None:
     await destroy(run, DESTROY)
 
 
-@check("LEASE-023", level=MUST, cost=OWN)
+@check("LEASE-023", level=MUST, cost=LONG)
 async def the_lease_of_a_killed_worker_is_swept_by_the_next_one(launcher: Launcher) -> None:
     """After a crash in the middle of a run the host sends no release: a sweep destroys the lease in another process."""
     async with launcher.worker() as provider:
@@ -172,7 +172,7 @@ async def the_lease_of_a_killed_worker_is_swept_by_the_next_one(launcher: Launch
             await demand_gone(swept, GONE_SWEPT)
 
 
-@check("LEASE-015", level=MUST, cost=OWN)
+@check("LEASE-015", level=MUST, cost=LONG)
 async def a_cancelled_run_ends_as_any_other(provider: Provider) -> None:
     """No call tells the worker that an operator gave up: polls go on, the command ends, files come out, release."""
     run = await begin(Flow(provider.trace, CANCELLED_RUN), provider)
@@ -192,7 +192,7 @@ async def a_cancelled_run_ends_as_any_other(provider: Provider) -> None:
     await demand_gone(run, GONE_RELEASED)
 
 
-@check("EXEC-021", level=MUST, cost=OWN)
+@check("EXEC-021", level=MUST, cost=LONG)
 async def a_run_whose_agent_has_no_time_left_is_taken_back(provider: Provider) -> None:
     """The host counts on timedOut true, and takes back what the agent did until then, before it releases."""
     run = await begin(Flow(provider.trace, LIMITED_RUN), provider, TIME_LIMITED)
@@ -208,7 +208,7 @@ async def a_run_whose_agent_has_no_time_left_is_taken_back(provider: Provider) -
     await end(run)
 
 
-@check("LEASE-019", level=MUST, cost=OWN)
+@check("LEASE-019", level=MUST, cost=LONG)
 async def a_host_that_stops_releases_under_the_open_agent(launcher: Launcher) -> None:
     """A host that is stopped releases at once, polls on for a moment, and ends stdin without a shutdown."""
     async with launcher.worker() as provider:
@@ -225,7 +225,7 @@ async def a_host_that_stops_releases_under_the_open_agent(launcher: Launcher) ->
         await end_stdin(run)
 
 
-@check("LEASE-023", level=MUST, cost=OWN)
+@check("LEASE-023", level=MUST, cost=LONG)
 async def the_lease_of_a_killed_host_is_released_by_the_next_one(launcher: Launcher) -> None:
     """When a host dies, stdin ends; the next host releases the lease, in a process that never saw it."""
     async with launcher.worker() as provider:

@@ -12,7 +12,7 @@ from conformance.model import Cost, Level
 from conformance.overlap import a_while_for_file, fresh_directory, kept_open, side_by_side, until_file
 from conformance.payloads import print_wide_text
 from conformance.provider import Provider, answer_of
-from conformance.steps import realized_lease, run_program, run_script, run_to_success, write_file
+from conformance.steps import run_program, run_script, run_to_success, write_file
 from conformance.transfer.bridge import CHANNEL
 
 MUST, SHOULD = Level.MUST, Level.SHOULD
@@ -21,18 +21,17 @@ SESSIONS = Capability.PERSISTENT_PROCESS_SESSIONS
 
 
 @check("SESS-001", level=MUST, cost=OWN, needs=SESSIONS)
-async def a_command_outside_the_session_does_not_wait_for_one_in_it(provider: Provider) -> None:
+async def a_command_outside_the_session_does_not_wait_for_one_in_it(provider: Provider, spare: Lease) -> None:
     """While the agent's command occupies the session, control commands with bypassSession true get their answers."""
-    lease = await realized_lease(provider)
-    folder = await fresh_directory(provider, lease)
+    folder = await fresh_directory(provider, spare)
     waiting = f"{until_file(f'{folder}/go', provider.launch.limits.seconds('bridge'))}; echo session"
 
-    async with kept_open(run_script(provider, lease, waiting, bypass_session=False)) as long:
+    async with kept_open(run_script(provider, spare, waiting, bypass_session=False)) as long:
         shorts = await side_by_side(
-            *(run_script(provider, lease, f"echo {number}", cwd=folder, env=CHANNEL) for number in range(3))
+            *(run_script(provider, spare, f"echo {number}", cwd=folder, env=CHANNEL) for number in range(3))
         )
         beside = not long.done()
-        await run_to_success(provider, lease, ": > go", cwd=folder)
+        await run_to_success(provider, spare, ": > go", cwd=folder)
 
     expect(
         shorts[-1],
@@ -155,13 +154,11 @@ async def a_command_that_ends_its_shell_ends_only_itself(provider: Provider, lea
 
 
 @check("SESS-004", level=SHOULD, cost=OWN, needs=SESSIONS)
-async def a_command_that_kills_the_sessions_own_shell_breaks_nothing(provider: Provider) -> None:
+async def a_command_that_kills_the_sessions_own_shell_breaks_nothing(provider: Provider, spare: Lease) -> None:
     """When what stands above a command is killed, that command is no success, and the next one works again."""
-    lease = await realized_lease(provider)
-
     script = "kill -9 $PPID; sleep 1; exit 3"
-    ended = await answer_of(provider.execute(lease, lease.shell, ["-c", script], bypass_session=False))
-    after = await run_script(provider, lease, "echo alive", bypass_session=False)
+    ended = await answer_of(provider.execute(spare, spare.shell, ["-c", script], bypass_session=False))
+    after = await run_script(provider, spare, "echo alive", bypass_session=False)
 
     expect_no_success(ended, script)
     expect_stdout(after, "alive\n", advice="Notice that a session is dead, and open a new one.")

@@ -13,7 +13,7 @@ from conformance.files.disk import build, entry_at, listing, write_new
 from conformance.files.examples import expect_both_ways_alike
 from conformance.files.exclusion import EXCLUSIONS, FULL, names_of
 from conformance.files.generate import Variety
-from conformance.files.native import commands_beside, large_file, lease_with_time, place_for_sync
+from conformance.files.native import commands_beside, large_file, place_for_sync, with_time
 from conformance.files.operations import command, directory, file, operation
 from conformance.files.readers import end_readers, start_readers
 from conformance.files.sandbox import digest_at, place_tree, tree_at
@@ -33,7 +33,7 @@ from conformance.files.watch import watching_modes
 from conformance.host.lease import Lease
 from conformance.model import Cost, Level
 from conformance.provider import Provider, answer_of
-from conformance.steps import quote, realized_lease, run_to_success
+from conformance.steps import quote, run_to_success
 from conformance.transfer.steps import unpack_workspace
 
 MUST, SHOULD, SHARED = Level.MUST, Level.SHOULD, Cost.SHARED
@@ -169,16 +169,15 @@ async def an_empty_directory_goes_in(provider: Provider, lease: Lease) -> None:
 
 
 @check("SYNC-004", level=SHOULD, needs=IN, cost=Cost.OWN)
-async def a_directory_goes_in_at_the_workspace_itself(provider: Provider) -> None:
+async def a_directory_goes_in_at_the_workspace_itself(provider: Provider, spare: Lease) -> None:
     """The workspace itself can be the target: filling it needs no right to the directory that it stands in."""
-    lease = await realized_lease(provider)
-    place = await place_for_sync(provider, lease)
+    place = await place_for_sync(provider, spare)
     wanted = tree_of({"file": b"file", ".hidden/file": b"file", "empty": Folder()})
     build(wanted, place.host / "from")
 
-    answer = await provider.sync_in(lease, [operation(directory(place.host / "from", lease.remote_cwd))])
+    answer = await provider.sync_in(spare, [operation(directory(place.host / "from", spare.remote_cwd))])
 
-    seen = await tree_at(provider, lease, lease.remote_cwd)
+    seen = await tree_at(provider, spare, spare.remote_cwd)
     expect_tree(answer, "the workspace", seen, wanted, advice="Empty the directory, and do not replace it.")
 
 
@@ -698,15 +697,14 @@ async def a_directory_comes_out_to_an_empty_or_a_missing_one(provider: Provider,
 
 
 @check("SYNC-016", level=MUST, needs=OUT, cost=Cost.OWN)
-async def the_workspace_itself_comes_out(provider: Provider) -> None:
+async def the_workspace_itself_comes_out(provider: Provider, spare: Lease) -> None:
     """At the end of a run the host takes the workspace as a whole, into an empty directory."""
-    lease = await realized_lease(provider)
-    place = await place_for_sync(provider, lease)
+    place = await place_for_sync(provider, spare)
     wanted = tree_of({"file": b"file", "deep/er/file": b"file"})
-    await place_tree(provider, lease, place.remote, wanted)
+    await place_tree(provider, spare, place.remote, wanted)
     build(Tree({}), place.host / "to")
 
-    answer = await provider.sync_out(lease, [operation(directory(lease.remote_cwd, place.host / "to"))])
+    answer = await provider.sync_out(spare, [operation(directory(spare.remote_cwd, place.host / "to"))])
 
     # The provider may keep files of its own in a fresh workspace, so only a part of it is known.
     seen = listing(place.host / "to").below(place.remote.rpartition("/")[2].encode())
@@ -1048,13 +1046,13 @@ async def a_sync_out_of_nothing_works(provider: Provider, lease: Lease) -> None:
         expect_answered(answer, advice="An empty list is nothing to do, and nothing to do is a success.")
 
 
-@check("SYNC-023", level=MUST, needs=IN, cost=Cost.MANY)
-async def syncs_of_three_leases_do_not_mix(provider: Provider) -> None:
-    """Three leases are synced at once, in and out, under the same operation ids and names: each keeps its own files."""
-    leases = [await realized_lease(provider) for _ in range(3)]
-    places = [await place_for_sync(provider, lease) for lease in leases]
+@check("SYNC-023", level=MUST, needs=IN, cost=Cost.OWN)
+async def syncs_of_two_leases_do_not_mix(provider: Provider, lease: Lease, spare: Lease) -> None:
+    """Two leases are synced at once, in and out, under the same operation ids and names: each keeps its own files."""
+    leases = [lease, spare]
+    places = [await place_for_sync(provider, one) for one in leases]
     names = [SAME_NAME, *[f"folder/{number}" for number in range(20)]]
-    trees = [tree_of({name: f"{name} of lease {index}".encode() * 100 for name in names}) for index in range(3)]
+    trees = [tree_of({name: f"{name} of lease {index}".encode() * 100 for name in names}) for index in range(2)]
     everywhere = list(zip(leases, places, trees, strict=True))
     for _, place, tree in everywhere:
         build(tree, place.host / "from")
@@ -1075,9 +1073,9 @@ async def syncs_of_three_leases_do_not_mix(provider: Provider) -> None:
             [(place.remote, place.host / "to") for place in places],
         )
     )
-    await asyncio.gather(*(provider.sync_in(lease, moved) for lease, moved in zip(leases, into, strict=True)))
-    inside = [await tree_at(provider, lease, place.remote) for lease, place, _ in everywhere]
-    await asyncio.gather(*(provider.sync_out(lease, moved) for lease, moved in zip(leases, out_of, strict=True)))
+    await asyncio.gather(*(provider.sync_in(one, moved) for one, moved in zip(leases, into, strict=True)))
+    inside = [await tree_at(provider, one, place.remote) for one, place, _ in everywhere]
+    await asyncio.gather(*(provider.sync_out(one, moved) for one, moved in zip(leases, out_of, strict=True)))
 
     advice = "Give every scratch file a name of its own, or keep it in the sandbox that it belongs to."
     for (_, place, tree), seen in zip(everywhere, inside, strict=True):
@@ -1086,9 +1084,9 @@ async def syncs_of_three_leases_do_not_mix(provider: Provider) -> None:
 
 
 @check("SYNC-025", level=SHOULD, needs=IN, cost=Cost.LONG, alone=True)
-async def a_large_sync_ends_in_time_and_holds_nobody_up(provider: Provider) -> None:
+async def a_large_sync_ends_in_time_and_holds_nobody_up(provider: Provider, spare: Lease) -> None:
     """A sync of 200 MB, in and out, is answered in time, and short commands on the lease are answered meanwhile."""
-    lease = await lease_with_time(provider)
+    lease = with_time(provider, spare)
     place = await place_for_sync(provider, lease)
     inside = f"{place.remote}/large"
 

@@ -16,7 +16,7 @@ from conformance.files.sandbox import Place, make_place
 from conformance.host.lease import Lease
 from conformance.model import MethodName, RequirementId, Situation
 from conformance.provider import Provider
-from conformance.steps import realize_workspace, run_to_success
+from conformance.steps import run_to_success
 
 PAIR = frozenset({MethodName("environmentSyncIn"), MethodName("environmentSyncOut")})
 
@@ -46,16 +46,10 @@ async def place_for_sync(provider: Provider, lease: Lease) -> Place:
     return await make_place(provider, lease)
 
 
-async def lease_with_time(provider: Provider) -> Lease:
-    """A realized lease whose config grants the backend five minutes, where the driver knows such a setting."""
+def with_time(provider: Provider, lease: Lease) -> Lease:
+    """A lease whose config grants the backend five minutes, where the driver knows such a setting."""
     known = "timeoutMs" in provider.subject.properties
-    config = {**provider.config, "timeoutMs": LONG_TIME_MS} if known else provider.config
-    answer = await provider.acquire(config)
-    lease = provider.leased(answer)
-    if lease is None or lease.id is None:
-        raise Blocked(RequirementId("LEASE-001"), f"acquire gave no lease: {answer.came}", answer.frames)
-    await realize_workspace(provider, lease)
-    return lease
+    return lease.with_record({"timeoutMs": LONG_TIME_MS}) if known else lease
 
 
 @dataclass(frozen=True)
