@@ -18,7 +18,7 @@ _ATTRIBUTE = "__conformance_check__"
 WORKER_ARGUMENTS = frozenset({"launcher", "provider", "lease", "acquired", "kept", "released", "gone", "spare", "tour"})
 """What a check can ask for that takes a worker; how each is made is told in `Bench` and `SharedLeases`."""
 
-_ARGUMENTS = frozenset({"package", *WORKER_ARGUMENTS})
+_ARGUMENTS = frozenset({"package", "backend", *WORKER_ARGUMENTS})
 
 
 class Capability:
@@ -73,7 +73,7 @@ class Check:
 
     @property
     def arguments(self) -> frozenset[str]:
-        """What the body asks for: `package`, `launcher`, `provider`, `tour`, or a lease that checks share."""
+        """What the body asks for: `package`, `backend`, `launcher`, `provider`, `tour`, or leases that checks share."""
         return frozenset(inspect.signature(self.body).parameters)
 
     def __post_init__(self) -> None:

@@ -68,6 +68,14 @@ REUSABLE_LEASES = Gate(
     lambda subject: claimed(subject.contract, CapabilityKey("reusableLeases"), subject.driver),
     "The driver does not claim reusableLeases, so a host never asks it to keep a lease.",
 )
+AN_INVENTORY = Gate(
+    lambda subject: subject.hooks.inventory is not None,
+    "No inventory hook was given, and nothing on the wire shows what the backend holds.",
+)
+BOTH_HOOKS = Gate(
+    lambda subject: subject.hooks.inventory is not None and subject.hooks.kill is not None,
+    "A sandbox can be removed behind the provider's back only with the hooks inventory and kill.",
+)
 A_MINIMUM_VERSION = Gate(
     lambda subject: any(name in subject.manifest_object for name in ("minimumHostVersion", "minimumPaperclipVersion")),
     "The manifest names no minimum host version.",

@@ -2,18 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.answer import evidence_of
+from conformance.backend import Backend
 from conformance.bench import Bench
 from conformance.capabilities import claimed, verified_methods
 from conformance.checks import WORKER_ARGUMENTS, Check
 from conformance.errors import EnvironmentFault, ProviderFault, WorkerGone
 from conformance.evidence import Blocked, Finding, Trace, Undecided, cut
 from conformance.model import Blame, CapabilityKey, FrameNumber, Level, RequirementId, State
-from conformance.provider import Launcher, Provider
+from conformance.provider import Provider
 from conformance.shared import SHARED
 from conformance.view import PackageView
 
@@ -130,40 +131,34 @@ class Judge:
             return _Ending(State.INCONCLUSIVE, "The check ended without deciding anything.", Blame.KIT)
         return _Ending(State.PASS, "")
 
-    async def _arguments(
-        self, check: Check, trace: Trace
-    ) -> "dict[str, PackageView | Launcher | Provider | Any] | _Ending":
+    async def _arguments(self, check: Check, trace: Trace) -> "dict[str, Any] | _Ending":
         arguments: dict[str, Any] = {}
-        wanted = check.arguments
+        bench, wanted = self.bench, check.arguments
         if "package" in wanted:
-            arguments["package"] = PackageView(trace, self.bench.subject)
+            arguments["package"] = PackageView(trace, bench.subject)
+        if "backend" in wanted:
+            arguments["backend"] = Backend(trace, bench.subject.hooks, bench.launch.own_environment)
         if "launcher" in wanted:
             if check.area != JUDGES_THE_START:
                 # A worker that does not start costs its whole time limit: only the rules about the start pay it again.
-                await self.bench.provider(trace)
-            arguments["launcher"] = self.bench.launcher(trace)
+                await bench.provider(trace)
+            arguments["launcher"] = bench.launcher(trace)
         if wanted & (WORKER_ARGUMENTS - {"launcher"}) or check.declaration.needs is not None:
-            provider = await self.bench.provider(trace)
+            provider = await bench.provider(trace)
             unclaimed = self._unclaimed(check.declaration.needs, provider)
             if unclaimed is not None:
                 return unclaimed
-            if "provider" in wanted:
-                arguments["provider"] = provider
-            leases = self.bench.leases
-            shared = {
-                "lease": leases.lease,
-                "acquired": leases.acquired,
-                "kept": leases.kept,
-                "released": leases.released,
-                "gone": leases.gone,
-                "spare": leases.spare,
-            }
-            for name, share in shared.items():
-                if name in wanted:
-                    arguments[name] = await share(provider)
-            if "tour" in wanted:
-                arguments["tour"] = await self.bench.tour(trace)
+            arguments |= await self._of_a_worker(wanted, provider)
         return arguments
+
+    async def _of_a_worker(self, wanted: Collection[str], provider: Provider) -> dict[str, Any]:
+        made: dict[str, Any] = {"provider": provider} if "provider" in wanted else {}
+        for name, share in self.bench.leases.by_name.items():
+            if name in wanted:
+                made[name] = await share(provider)
+        if "tour" in wanted:
+            made["tour"] = await self.bench.tour(provider.trace)
+        return made
 
     def _unclaimed(self, needs: CapabilityKey | None, provider: Provider) -> _Ending | None:
         if needs is None:

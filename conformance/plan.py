@@ -10,6 +10,7 @@ from conformance.bench import Bench
 from conformance.checks import Check
 from conformance.collection import Coverage, coverage, load_checks, required_ids, select_profiles
 from conformance.contract import load_contract
+from conformance.hooks import PLACE, Hooks
 from conformance.host.find import Unpacked, find_package
 from conformance.host.limits import Limits
 from conformance.host.tenant import random_uuid
@@ -60,11 +61,12 @@ def make_plan(
     package = find_package(
         settings.source, manifest=settings.manifest, node=settings.node, work=work, unpacked=unpacked
     )
-    config, secrets = settings.config, settings.secrets
+    config, secrets, hooks = settings.config, settings.secrets, settings.hooks
     if package.keeps_sandboxes_on_disk:
         config = {"root": str(work / "sandboxes"), **config}
         secrets = {**({} if "token" in config else STAND_IN), **secrets}
-    subject = make_subject(package, contract, settings.driver, config, secrets)
+        hooks = hooks if hooks.names else _hooks_of_a_directory(str(config["root"]))
+    subject = make_subject(package, contract, settings.driver, config, secrets, hooks)
     checks = load_checks()
     required = required_ids(contract, checks)
     source = random.Random(settings.seed)  # noqa: S311 - the run's id may be repeated with its seed
@@ -82,6 +84,12 @@ def make_plan(
         run=str(random_uuid(source)),
         started=now.isoformat(timespec="seconds"),
     )
+
+
+def _hooks_of_a_directory(root: str) -> Hooks:
+    """What an author would write for the built-in providers, whose sandboxes are directories."""
+    listing = 'cd "$1" 2>/dev/null || exit 0; for one in ref-*; do [ -d "$one" ] && echo "$one"; done; exit 0'
+    return Hooks(("sh", "-c", listing, "sh", root), ("rm", "-rf", f"{root}/{PLACE}"))
 
 
 def bench_for(plan: Plan, transcript: Transcript, work: Path, environment: Mapping[str, str]) -> Bench:

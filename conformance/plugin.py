@@ -45,6 +45,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="PROGRAM",
         help="Node to use (default: the one on PATH, else the one of the extra [node]).",
     )
+    add("--provider-inventory", metavar="COMMAND", help="Lists live sandboxes, one providerLeaseId a line.")
+    add(
+        "--provider-kill",
+        metavar="COMMAND",
+        help="Removes the sandbox whose id stands at {id}, or at the end, without the provider's knowledge.",
+    )
     add("--conformance-seed", metavar="N", type=int, help="Seed of everything random, to repeat a run.")
     add(
         "--provider-limit",

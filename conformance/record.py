@@ -68,6 +68,7 @@ def header(plan: Plan) -> dict[str, Any]:
             "node": package.node.version if package.node is not None else None,
             "os": platform.platform(),
             "custom": plan.custom,
+            "hooks": subject.hooks.names,
         },
         "profiles": {
             name: {"title": contract.profiles[name].title, "required": list(ids)} for name, ids in plan.required.items()

@@ -115,6 +115,8 @@ def install(config: pytest.Config) -> None:
         seed=option("conformance_seed"),
         limits=cast("list[str]", option("provider_limit")),
         file=option("conformance_file"),
+        inventory=option("provider_inventory"),
+        kill=option("provider_kill"),
     )
     try:
         settings = read_settings(options, current_environment(), config.invocation_params.dir)

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from conformance.contract import revisions
 from conformance.errors import UsageFault
+from conformance.hooks import Hooks, command_of
 from conformance.host.find import source_path
 from conformance.host.package import is_file, read_json
 from conformance.model import Json, JsonObject
@@ -28,6 +29,7 @@ _TABLES: Mapping[str, frozenset[str] | None] = {
     "secrets": None,
     "run": frozenset({"revision", "profiles", "report-dir", "seed"}),
     "limits": None,
+    "hooks": frozenset({"inventory", "kill"}),
 }
 
 
@@ -46,6 +48,8 @@ class Options:
     seed: int | None = None
     limits: Sequence[str] = ()
     file: str | None = None
+    inventory: str | None = None
+    kill: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ class Settings:
     report_dir: Path
     seed: int
     limits: Mapping[str, float]
+    hooks: Hooks
 
 
 def read_settings(options: Options, environment: Mapping[str, str], directory: Path) -> Settings:
@@ -92,7 +97,14 @@ def read_settings(options: Options, environment: Mapping[str, str], directory: P
         report_dir=_folder(directory / (report if report is not None else DEFAULT_REPORT)),
         seed=_seed(options.seed, run),
         limits={**_limits(_table(tables, "limits")), **dict(_limit(text) for text in options.limits)},
+        hooks=_hooks(options, _table(tables, "hooks")),
     )
+
+
+def _hooks(options: Options, table: Mapping[str, Any]) -> Hooks:
+    typed = {"inventory": options.inventory, "kill": options.kill}
+    given = {**table, **{name: text for name, text in typed.items() if text is not None}}
+    return Hooks(**{name: command_of(name, text) for name, text in given.items()})
 
 
 def _folder(path: Path) -> Path:

@@ -39,6 +39,18 @@ class SharedLeases:
     _kept_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
+    @property
+    def by_name(self) -> dict[str, Callable[[Provider], Awaitable[Any]]]:
+        """How each argument of a check that names a lease is made."""
+        return {
+            "acquired": self.acquired,
+            "lease": self.lease,
+            "kept": self.kept,
+            "released": self.released,
+            "gone": self.gone,
+            "spare": self.spare,
+        }
+
     async def acquired(self, provider: Provider) -> Answer:
         """The answer that made `lease`, as evidence for the check that asks."""
         async with self._lock:

@@ -211,6 +211,24 @@ async def acquire_with_an_end(provider: Provider) -> tuple[Answer, str]:
     return await answer_of(provider.acquire(requested_expires_at=end)), end
 
 
+async def acquires_that_fail(provider: Provider) -> list[Answer]:
+    """The answers to acquires that have something wrong each: secrets, settings, the end. A lease in one is closed."""
+    config, template = provider.config, provider.subject.template_field
+    configs = [with_wrong_secrets(provider, config), {**config, **wrong_values(provider)}]
+    # A template that does not exist is found out late, when a sandbox may be there already.
+    configs += [{**config, template: provider.new_id()}] if template else []
+    wrong = [await answer_of(provider.acquire(each)) for each in configs if each != config]
+    return [*wrong, await answer_of(provider.acquire(requested_expires_at=host_time(-3600)))]
+
+
+def wrong_values(provider: Provider) -> dict[str, Json]:
+    """A value of another type for each setting of the provider that has one."""
+    return {
+        name: "no number" if rule["type"] in {"number", "integer", "boolean"} else 17
+        for name, rule in provider.subject.typed_properties.items()
+    }
+
+
 async def run_after(provider: Provider, lease: Lease, end: str) -> Answer:
     """The first failing command after a moment; after the limit ``deadline`` it is the last one, however it went."""
     moment = moment_of(end) or time.time()

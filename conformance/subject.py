@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from conformance.capabilities import SANDBOX_PROVIDER, Declared, declared_capabilities
 from conformance.contract import Contract, Problem
 from conformance.errors import UsageFault
+from conformance.hooks import Hooks
 from conformance.host.package import Package
 from conformance.host.tenant import secret_id
 from conformance.model import JsonObject, RequirementId, items_of, object_of
 from conformance.nearest import nearest
+
+NO_HOOKS = Hooks()
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Subject:
     config: JsonObject = field(repr=False)
     stored_config: JsonObject
     secret_ids: Mapping[str, str] = field(repr=False)
+    hooks: Hooks = NO_HOOKS
 
     @property
     def manifest_object(self) -> JsonObject:
@@ -108,7 +112,12 @@ class Subject:
 
 
 def make_subject(
-    package: Package, contract: Contract, driver_key: str | None, config: JsonObject, secrets: Mapping[str, str]
+    package: Package,
+    contract: Contract,
+    driver_key: str | None,
+    config: JsonObject,
+    secrets: Mapping[str, str],
+    hooks: Hooks = NO_HOOKS,
 ) -> Subject:
     """Pick the driver and judge the manifest. Raises `UsageFault` when `driver_key` names no sandbox driver."""
     listed = items_of(object_of(package.manifest).get("environmentDrivers"))
@@ -132,6 +141,7 @@ def make_subject(
         config={**config, **secrets},
         stored_config={**config, **ids},
         secret_ids={ids[name]: value for name, value in secrets.items()},
+        hooks=hooks,
     )
 
 

@@ -12,8 +12,9 @@ from conformance.evidence import Blocked, Trace, show
 from conformance.harmless import unknown_lease
 from conformance.host.lease import Lease
 from conformance.host.worker import Worker
-from conformance.model import FrameNumber, Json, JsonObject, MethodName, RequirementId
+from conformance.model import FrameNumber, JsonObject, MethodName, RequirementId
 from conformance.provider import Launcher, Provider
+from conformance.states import wrong_values
 from conformance.wire.peer import Received, Violation
 from conformance.wire.transcript import Direction, Frame
 
@@ -162,8 +163,4 @@ async def _end(provider: Provider, lease: Lease | None) -> list[Answer]:
 
 def wrong_config(provider: Provider) -> JsonObject:
     """A config in which every property has a value of another type than its schema demands."""
-    wrong: dict[str, Json] = {
-        name: "no number" if rule["type"] in {"number", "integer", "boolean"} else 17
-        for name, rule in provider.subject.typed_properties.items()
-    }
-    return {"reuseLease": "neither true nor false", **wrong}
+    return {"reuseLease": "neither true nor false", **wrong_values(provider)}

@@ -202,6 +202,9 @@ def _notes(recorded: Recorded, profiles: Sequence[ProfileResult]) -> Iterable[st
     if near := [each for each in recorded.checks if (each.limit_share or 0.0) > NEAR_LIMIT]:
         shares = [f"{each.id} {each.limit_share or 0.0:.0%}" for each in near]
         yield f"Close to a time limit: {_list(shares)}."
+    run = recorded.header.inner("run")
+    if "hooks" in run.values and "inventory" not in run.texts("hooks"):
+        yield "No inventory hook: that sandboxes were removed is known from commands and resume alone."
     if recorded.leases.unknown:
         yield f"Leases never confirmed closed: {recorded.leases.unknown}. They may still cost money."
 

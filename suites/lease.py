@@ -1,9 +1,10 @@
 """LEASE: what becomes of a sandbox, from acquire to destroy."""
 
 from conformance.answer import Answer, answer_of
+from conformance.backend import Backend, new_since
 from conformance.checks import Capability, check
-from conformance.errors import AnswerTimeout
-from conformance.evidence import show
+from conformance.errors import AnswerTimeout, RpcError
+from conformance.evidence import Undecided, show
 from conformance.expect import (
     expect,
     expect_alive,
@@ -19,7 +20,14 @@ from conformance.expect import (
     expect_stdout,
 )
 from conformance.files.operations import file, operation
-from conformance.gates import A_SECRET_IN_THE_CONFIG, A_TEMPLATE_BINDING, LOGIN_TERMINAL, NO_LOGIN_TERMINAL
+from conformance.gates import (
+    A_SECRET_IN_THE_CONFIG,
+    A_TEMPLATE_BINDING,
+    AN_INVENTORY,
+    BOTH_HOOKS,
+    LOGIN_TERMINAL,
+    NO_LOGIN_TERMINAL,
+)
 from conformance.host.lease import Lease
 from conformance.host.tenant import host_time
 from conformance.model import Cost, Level, object_of
@@ -27,6 +35,7 @@ from conformance.overlap import fresh_directory, side_by_side
 from conformance.provider import Provider
 from conformance.states import (
     acquire_with_an_end,
+    acquires_that_fail,
     awake,
     behind_its_release,
     busy,
@@ -241,6 +250,25 @@ async def another_company_cannot_use_a_lease(provider: Provider, lease: Lease) -
     )
 
 
+@check("LEASE-010", level=MUST, cost=Cost.OWN, when=AN_INVENTORY, alone=True)
+async def an_acquire_that_fails_leaves_no_sandbox(provider: Provider, backend: Backend, lease: Lease) -> None:
+    """Of an acquire that fails the host keeps no id, so whatever it had made already has to be removed again."""
+    before = await backend.look_for(lease)
+    refused = [answer for answer in await acquires_that_fail(provider) if isinstance(answer.fault, RpcError)]
+    if not refused:
+        raise Undecided("No acquire with a wrong config, a wrong secret or a past end was refused.")
+
+    left = new_since(before, await backend.look(), provider.ledger)
+
+    expect(
+        refused[-1],
+        not left,
+        that=f"{len(refused)} acquires that were refused have left no sandbox",
+        observed=f"the inventory shows {', '.join(left)} now, which no lease names" if left else "nothing is left",
+        advice="Remove what you have made when a later step of acquire fails.",
+    )
+
+
 @check("LEASE-011", level=MUST, cost=Cost.LONG, when=LOGIN_TERMINAL)
 async def a_login_lease_ends_when_it_was_asked_to(provider: Provider) -> None:
     """With requestedExpiresAt the lease says when it ends, not later than asked for, and keeps to it."""
@@ -341,6 +369,20 @@ async def releasing_a_kept_lease_again_keeps_it(provider: Provider, kept: Lease)
 async def a_single_use_sandbox_is_gone_after_its_release(provider: Provider, released: Lease) -> None:
     """Nobody destroys a lease that was released well, so release with reuseLease false removes the sandbox."""
     await expect_gone(provider, released, advice="Dispose of the sandbox in release, not only in destroy.")
+
+
+@check("LEASE-015", level=MUST, cost=Cost.SHARED, when=AN_INVENTORY)
+async def the_inventory_shows_no_sandbox_after_a_release(backend: Backend, lease: Lease, released: Lease) -> None:
+    """Seen at the backend itself: a single-use sandbox is off its list once its release was answered."""
+    listing = await backend.look_for(lease)
+
+    expect(
+        listing,
+        not listing.shows(released),
+        that=f"the released lease {released.id} is not in the inventory",
+        observed=listing.told(released),
+        advice="Wait in release until the backend has removed the sandbox.",
+    )
 
 
 @check("LEASE-015", level=MUST, cost=Cost.OWN, needs=REUSABLE)
@@ -490,6 +532,32 @@ async def a_destroy_removes_a_lease_that_the_host_could_not_store(provider: Prov
 
     expect_answered(answer, advice="Ignore config keys that you do not know.")
     await expect_gone(provider, lease, advice="Destroy a sandbox in any state, also one that nobody has used.")
+
+
+@check("LEASE-020", level=MUST, cost=Cost.SHARED, when=AN_INVENTORY)
+async def the_inventory_shows_no_sandbox_after_a_destroy(backend: Backend, lease: Lease, gone: Lease) -> None:
+    """Seen at the backend itself: a sandbox is off its list once its destroy was answered."""
+    listing = await backend.look_for(lease)
+
+    expect(
+        listing,
+        not listing.shows(gone),
+        that=f"the destroyed lease {gone.id} is not in the inventory",
+        observed=listing.told(gone),
+        advice="Wait in destroy until the backend has removed the sandbox.",
+    )
+
+
+@check("LEASE-021", level=MUST, cost=Cost.OWN, when=BOTH_HOOKS)
+async def the_end_of_a_sandbox_that_vanished_succeeds(provider: Provider, backend: Backend, spare: Lease) -> None:
+    """Backends reap, users click: release and destroy of a sandbox that is gone already are successes."""
+    await backend.remove(spare)
+
+    for end in (provider.release, provider.destroy):
+        answer = await answer_of(end(spare))
+
+        expect_answered(answer, advice="Take not found for success, also for a sandbox that you have made yourself.")
+    await expect_alive(provider)
 
 
 @check("LEASE-021", level=MUST, cost=Cost.SHARED)
@@ -717,6 +785,17 @@ async def a_sandbox_of_another_template_is_not_resumed(provider: Provider, kept:
         seen = await run_anywhere(provider, lease)
 
     expect(seen, not failed(seen), that="with its own config the lease is resumed", observed=seen.came)
+
+
+@check("LEASE-028", level=MUST, cost=Cost.OWN, needs=REUSABLE, when=BOTH_HOOKS)
+async def a_kept_sandbox_that_vanished_is_reported_lost(provider: Provider, backend: Backend, kept: Lease) -> None:
+    """A kept sandbox may vanish at the backend: resume must look there, and never make another in its place."""
+    await backend.remove(kept)
+
+    answer = await answer_of(provider.resume(kept))
+
+    expect_reported_lost(answer)
+    await answer_of(provider.destroy(kept))
 
 
 @check("LEASE-029", level=SHOULD, cost=Cost.SHARED, needs=REUSABLE)

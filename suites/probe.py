@@ -4,14 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from conformance.answer import Answer, answer_of
+from conformance.backend import Backend, new_since
 from conformance.checks import check
 from conformance.evidence import Blocked, show
 from conformance.expect import REFUSALS, expect, expect_answered, expect_none_of, expect_shape
 from conformance.form import own_fields, wrong_value
-from conformance.gates import A_TEMPLATE_BINDING, SECRET_FIELDS
+from conformance.gates import A_SECRET_IN_THE_CONFIG, A_TEMPLATE_BINDING, AN_INVENTORY, SECRET_FIELDS
 from conformance.host.lease import Lease
 from conformance.model import Cost, Json, JsonObject, Level, RequirementId, items_of, object_of
 from conformance.provider import Provider
+from conformance.states import with_wrong_secrets
 from conformance.steps import run_to_success
 
 MUST, SHOULD = Level.MUST, Level.SHOULD
@@ -77,6 +79,25 @@ async def wrong_credentials_are_found_out(provider: Provider, lease: Lease) -> N
     await run_to_success(provider, lease, "true")
 
     await expect_honest_probe(provider, {**provider.config, **markers_for(provider)}, "wrong credentials")
+
+
+@check("PROBE-004", level=MUST, cost=Cost.OWN, when=AN_INVENTORY, alone=True)
+async def a_probe_leaves_no_sandbox(provider: Provider, backend: Backend, lease: Lease) -> None:
+    """No release follows a probe, whether it said yes or no, so what it made to try things has to be removed by it."""
+    before = await backend.look_for(lease)
+    probed = [await answer_of(provider.probe())]
+    if A_SECRET_IN_THE_CONFIG.holds(provider.subject):
+        probed.append(await answer_of(provider.probe(with_wrong_secrets(provider, provider.config))))
+
+    left = new_since(before, await backend.look(), provider.ledger)
+
+    expect(
+        probed[-1],
+        not left,
+        that="the inventory shows the same sandboxes after a probe as before",
+        observed=f"it shows {', '.join(left)} now, which no lease names" if left else "it does",
+        advice="Remove what the probe has made on every way out of it, the failing ones too.",
+    )
 
 
 @check("PROBE-005", level=MUST, cost=Cost.OWN, when=SECRET_FIELDS)

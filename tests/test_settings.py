@@ -148,3 +148,18 @@ def test_no_secret_survives(secret: str, around: str) -> None:
 @given(st.text(max_size=60))
 def test_text_without_secrets_is_left_alone(text: str) -> None:
     assert Redactor({"short": "abc", "long": "\U0001f512never there\U0001f512"})(text) == text
+
+
+def test_hooks_are_commands_that_no_shell_reads(tmp_path: Path) -> None:
+    text = '[hooks]\ninventory = "my-cli list --format \'{name} x\'"\nkill = ["my-cli", "rm", "{id}"]\n'
+
+    assert settings(tmp_path, None).hooks.names == []
+    hooks = settings(tmp_path, text, inventory="other list").hooks
+    assert (hooks.inventory, hooks.kill) == (("other", "list"), ("my-cli", "rm", "{id}"))
+    assert settings(tmp_path, text).hooks.inventory == ("my-cli", "list", "--format", "{name} x")
+
+
+@pytest.mark.parametrize("value", ["''", '"it\'s"', "[]", "[1]", "5", "{ a = 1 }"])
+def test_a_hook_that_is_no_command_is_refused(tmp_path: Path, value: str) -> None:
+    with pytest.raises(UsageFault, match="inventory"):
+        settings(tmp_path, f"[hooks]\ninventory = {value}\n")

@@ -13,8 +13,6 @@ from tests.contract.shared_contract import CONTRACT, needs_documents
 NOT_OBSERVABLE = {
     "INIT-010",
     "CAP-006",
-    "PROBE-004",
-    "LEASE-010",
     "LEASE-031",
     "LEASE-032",
     "LEASE-037",
