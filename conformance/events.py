@@ -35,6 +35,7 @@ class EventKind(StrEnum):
     OBSERVATION = "observation"
     LEASE_OPEN = "lease-open"
     LEASE_CLOSE = "lease-close"
+    PACE = "pace"
     FAULT = "fault"
     CHECK_END = "check-end"
     FOOTER = "footer"

@@ -30,14 +30,17 @@ class CheckEnded(Exception):
 
 
 class Finding(CheckEnded):
-    """The rule is broken. `sent` and `advice` are for the person who has to mend it."""
+    """The rule is broken. `sent` and `advice` are for the person who has to mend it; `timed`: it came too late."""
 
-    def __init__(self, decision: Decision, sent: str, advice: str, blame: Blame = Blame.PROVIDER) -> None:
+    def __init__(
+        self, decision: Decision, sent: str, advice: str, blame: Blame = Blame.PROVIDER, *, timed: bool = False
+    ) -> None:
         super().__init__(f"expected {decision.expected}; observed {decision.observed}")
         self.decision = decision
         self.sent = sent
         self.advice = advice
         self.blame = blame
+        self.timed = timed
 
 
 class Blocked(CheckEnded):
@@ -73,13 +76,17 @@ class Trace:
         sent: str = "",
         advice: str = "",
         most: int = SHOWN_CHARACTERS,
+        timed: bool = False,
     ) -> None:
-        """Record a decision; of `observed`, `most` characters are kept. Raises `Finding` when it does not hold."""
+        """Record a decision; of `observed`, `most` characters are kept. Raises `Finding` when it does not hold.
+
+        `timed` says that time decided it: what else ran then may be the reason.
+        """
         shown = observed if isinstance(observed, str) else show(observed)
         decision = Decision(holds, expected, cut(shown, most), tuple(frames))
         self.decisions.append(decision)
         if not holds:
-            raise Finding(decision, cut(sent), advice)
+            raise Finding(decision, cut(sent), advice, timed=timed)
 
     def spent(self, share: float) -> None:
         """Note how much of its time limit a call used, 1.0 being all of it."""

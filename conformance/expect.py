@@ -23,10 +23,27 @@ SHOWN_DIFFERENCE = 24
 """Characters shown of two texts from where they part (our choice: a finding must fit on a screen)."""
 
 
-def expect(evidence: Evidence, holds: bool, *, that: str, observed: object, advice: str = "") -> None:  # noqa: FBT001
-    """Demand that something holds. `that` names what the rule demands; `observed` is what was seen."""
+def expect(
+    evidence: Evidence,
+    holds: bool,  # noqa: FBT001 - what is demanded, as in an assert
+    *,
+    that: str,
+    observed: object,
+    advice: str = "",
+    timed: bool = False,
+) -> None:
+    """Demand that something holds. `that` names what the rule demands; `observed` is what was seen.
+
+    A demand that it be there in time is `timed`: it counts only when it fails alone too.
+    """
     evidence.trace.decide(
-        holds=holds, expected=that, observed=observed, frames=evidence.frames, sent=evidence.sent, advice=advice
+        holds=holds,
+        expected=that,
+        observed=observed,
+        frames=evidence.frames,
+        sent=evidence.sent,
+        advice=advice,
+        timed=timed,
     )
 
 
@@ -181,6 +198,7 @@ async def expect_ended(provider: Provider, running: "asyncio.Task[Answer]", *, a
         that=f"the command that was running is answered within {limit:g} s, with an error or without exit code 0",
         observed=running.result().came if running.done() else "no answer",
         advice=advice,
+        timed=not running.done(),
     )
 
 

@@ -11,11 +11,12 @@ from conformance.backend import Backend
 from conformance.bench import Bench
 from conformance.capabilities import claimed, verified_methods
 from conformance.checks import WORKER_ARGUMENTS, Check
-from conformance.errors import EnvironmentFault, ProviderFault, WorkerGone
+from conformance.errors import AnswerTimeout, EnvironmentFault, ProviderFault, WorkerGone
 from conformance.evidence import Blocked, Finding, Trace, Undecided, cut
 from conformance.model import Blame, CapabilityKey, FrameNumber, Level, RequirementId, State
 from conformance.provider import Provider
 from conformance.shared import SHARED
+from conformance.turns import Turns
 from conformance.view import PackageView
 
 CHECK_LIMIT_S = 600.0
@@ -56,10 +57,12 @@ class _Ending:
 
 
 class Judge:
-    """Judges checks one after another on one bench."""
+    """Judges checks on one bench. `in_company`: other processes judge the same provider at the same time."""
 
-    def __init__(self, bench: Bench) -> None:
+    def __init__(self, bench: Bench, *, in_company: bool = False) -> None:
         self.bench = bench
+        self.in_company = in_company
+        self._turns = Turns()
 
     def gate(self, check: Check) -> _Ending | None:
         """The state of a check that need not run, from facts known before the run; None when it has to run."""
@@ -81,7 +84,7 @@ class Judge:
         free = asyncio.Semaphore(at_once)
 
         async def one(check: Check) -> Result:
-            async with self.bench.leases.turn(check.arguments), free:
+            async with free:
                 return await self.judge(check)
 
         beside = [check for check in checks if not check.declaration.alone]
@@ -97,13 +100,29 @@ class Judge:
         trace = Trace(check.requirement, check.name)
         ending = self.gate(check)
         if ending is None:
-            ending = await self._run(check, trace)
-            if ending.state in {State.FAIL, State.WARN, State.KIT_ERROR, State.INCONCLUSIVE}:
-                self.bench.leases.spoil()
-            await self.bench.tidy(check.name, clean=ending.state is State.PASS)
-        told = self.bench.ledger.take_events(check.name, SHARED)
+            trace, ending = await self._run_in_turn(check)
+        told = [*self.bench.launch.limits.pace.take_event(), *self.bench.ledger.take_events(check.name, SHARED)]
         events = [*told, *_observations(check, trace), *self._violations(check)]
         return _result(check, trace, ending, time.monotonic() - started, events)
+
+    async def _run_in_turn(self, check: Check) -> tuple[Trace, _Ending]:
+        """Run a check, once more and alone when it came too late beside others: their work may be the reason."""
+        async with self.bench.leases.turn(check.arguments):
+            async with self._turns.turn(alone=check.declaration.alone) as turn:
+                trace, ending = await self._run_and_tidy(check)
+            if not (turn.beside or self.in_company) or ending.finding is None or not ending.finding.timed:
+                return trace, ending
+            async with self._turns.turn(alone=True):
+                again, second = await self._run_and_tidy(check)
+            return (trace, _unstable(ending)) if second.state is State.PASS else (again, second)
+
+    async def _run_and_tidy(self, check: Check) -> tuple[Trace, _Ending]:
+        trace = Trace(check.requirement, check.name)
+        ending = await self._run(check, trace)
+        if ending.state in {State.FAIL, State.WARN, State.KIT_ERROR, State.INCONCLUSIVE}:
+            self.bench.leases.spoil()
+        await self.bench.tidy(check.name, clean=ending.state is State.PASS)
+        return trace, ending
 
     async def _run(self, check: Check, trace: Trace) -> _Ending:
         try:
@@ -194,6 +213,12 @@ def _found(check: Check, finding: Finding) -> _Ending:
     return _Ending(state, f"Expected that {finding.decision.expected}.", finding.blame, finding=finding)
 
 
+def _unstable(first: _Ending) -> _Ending:
+    """A check that came too late beside others and passed alone: 1 of 2, which is neither pass nor fail."""
+    reason = f"Passed 1 of 2 times: alone, but not while other checks ran. {first.reason}"
+    return _Ending(State.UNSTABLE, reason, Blame.ENVIRONMENT, finding=first.finding)
+
+
 def _faulted(check: Check, trace: Trace, fault: ProviderFault) -> _Ending:
     """A call of the check itself went wrong: that decides against the provider as much as an assertion does."""
     answer = evidence_of(fault)
@@ -209,6 +234,7 @@ def _faulted(check: Check, trace: Trace, fault: ProviderFault) -> _Ending:
             frames=answer.frames,
             sent=answer.sent,
             advice=advice,
+            timed=isinstance(fault, AnswerTimeout),
         )
     except Finding as finding:
         return _found(check, finding)

@@ -49,6 +49,7 @@ _LETTERS = {
     State.INCONCLUSIVE: "?",
     State.KIT_ERROR: "K",
     State.ENV_ERROR: "V",
+    State.UNSTABLE: "~",
 }
 _RESULT = pytest.StashKey[Result]()
 _RUN = pytest.StashKey["Run"]()
@@ -283,7 +284,7 @@ async def conformance_judge(pytestconfig: pytest.Config) -> AsyncGenerator[Judge
     bench = make_bench(run)
     run.bench = bench
     try:
-        yield Judge(bench)
+        yield Judge(bench, in_company=run.shard > 0)
     finally:
         await bench.close()
         run.pending.extend(bench.ledger.take_events())

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import itertools
 import random
+import statistics
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,9 @@ SHARED = "shared"
 
 TRIES = 2
 """How often one may fail to be made before nobody tries again (our choice: each try may leave a sandbox behind)."""
+
+MEASURED = 3
+"""Short commands whose time is taken (our choice: the median of three forgives one that was held up)."""
 
 SPARES = 5
 """How many leases may lie ready for others (our choice: they cost money while they wait)."""
@@ -62,7 +66,9 @@ class SharedLeases:
 
         async def make() -> Lease:
             _, lease = await self._share("acquired", lambda: acquire(self._owner(provider)))
-            return await realize_workspace(self._owner(provider), lease)
+            ready = await realize_workspace(self._owner(provider), lease)
+            await self._measure(self._owner(provider), ready)
+            return ready
 
         async with self._lock:
             return await self._share("lease", make)
@@ -151,6 +157,12 @@ class SharedLeases:
         kept = self._made.get("kept")
         if kept is not None and entry.lease is not None and entry.lease.tenant == kept.tenant:
             del self._made["kept"]
+
+    async def _measure(self, owner: Provider, lease: Lease) -> None:
+        """Take the time of a few short commands; whether they work is judged elsewhere."""
+        with contextlib.suppress(ProviderFault):
+            times = [(await owner.execute(lease, lease.shell, ["-c", "exit 0"])).seconds for _ in range(MEASURED)]
+            owner.launch.limits.pace.note(statistics.median(times))
 
     async def _share(self, name: str, make: Callable[[], Awaitable[Any]]) -> Any:
         if name not in self._made:

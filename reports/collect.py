@@ -38,6 +38,7 @@ class Recorded:
     leases: LeaseBalance
     faults: tuple[Fault, ...]
     notes: tuple[str, ...]
+    latency: float
     seconds: float
     events: int
     digest: str
@@ -72,6 +73,7 @@ class _Collector:
     peak: int = 0
     lease_seconds: float = 0.0
     faults: list[Fault] = field(default_factory=list[Fault])
+    latency: float = 0.0
     notes: list[str] = field(default_factory=list[str])
 
     def take(self, event: Event) -> None:
@@ -88,10 +90,10 @@ class _Collector:
                 self._observation(fields)
             case EventKind.CHECK_END:
                 self._check_end(fields)
-            case EventKind.LEASE_OPEN:
-                self._lease_open(event.t, fields)
-            case EventKind.LEASE_CLOSE:
-                self._lease_close(event.t, fields)
+            case EventKind.LEASE_OPEN | EventKind.LEASE_CLOSE:
+                (self._lease_open if event.kind == EventKind.LEASE_OPEN else self._lease_close)(event.t, fields)
+            case EventKind.PACE:
+                self.latency = max(self.latency, fields.number("latency_s") or 0.0)
             case EventKind.FAULT:
                 self.faults.append(Fault(event.t, fields.label("kind"), fields.prose("detail")))
             case EventKind.FOOTER:
@@ -190,6 +192,7 @@ class _Collector:
             ),
             faults=tuple(self.faults),
             notes=tuple(self.notes),
+            latency=self.latency,
             seconds=self.seconds,
             events=int(self.footer.number("events") or 0),
             digest=self.footer.text("digest"),

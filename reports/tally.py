@@ -30,6 +30,9 @@ NEAR_LIMIT = 0.8
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 """Profile names become file names, so nothing else is let through."""
 
+SLOW_S = 0.5
+"""A backend whose short commands take longer is called slow in the report (our choice)."""
+
 _TAKEN = frozenset({"evidence"})
 """Its badge would have the name of the evidence of all badges."""
 
@@ -202,6 +205,8 @@ def _notes(recorded: Recorded, profiles: Sequence[ProfileResult]) -> Iterable[st
     if near := [each for each in recorded.checks if (each.limit_share or 0.0) > NEAR_LIMIT]:
         shares = [f"{each.id} {each.limit_share or 0.0:.0%}" for each in near]
         yield f"Close to a time limit: {_list(shares)}."
+    if recorded.latency > SLOW_S:
+        yield f"A short command takes {recorded.latency:.1f} s here; limits of the kit's own choice were made longer."
     run = recorded.header.inner("run")
     if "hooks" in run.values and "inventory" not in run.texts("hooks"):
         yield "No inventory hook: that sandboxes were removed is known from commands and resume alone."

@@ -100,6 +100,7 @@ async def acquire_of_an_environment_test_answers_in_time(provider: Provider) -> 
         that="acquire is answered before the host gives up",
         observed=f"{answer.came} ({answer.seconds:.1f} s)",
         advice="Tell the operator to set timeoutMs to what a cold start takes; end what comes too late yourself.",
+        timed=True,
     )
 
 
@@ -302,6 +303,7 @@ async def the_end_is_kept(provider: Provider) -> None:
         that="a command fails once the end has passed",
         observed=late.came,
         advice="Set the lifetime at the backend, so that the sandbox ends although nobody calls.",
+        timed=True,
     )
 
 

@@ -257,6 +257,7 @@ async def expect_end(provider: Provider, seconds: float, since: float, *, after:
         that=f"the process ends by itself within {seconds:g} s after {after}",
         observed=f"it {describe_exit(process.exit_code)}" if gone else "it still runs",
         advice=advice,
+        timed=True,
     )
 
 

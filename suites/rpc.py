@@ -197,6 +197,7 @@ async def a_long_command_holds_up_no_other_lease(provider: Provider, lease: Leas
             that=f"{answer.method} is answered while a long command runs on another lease",
             observed=f"{answer.came}, after the long command had ended" if _settled(answer) else answer.came,
             advice="Start each request without waiting for the one before, and use no call that blocks the process.",
+            timed=True,
         )
 
 

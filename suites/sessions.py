@@ -39,6 +39,7 @@ async def a_command_outside_the_session_does_not_wait_for_one_in_it(provider: Pr
         that="commands with bypassSession true are answered while the command of the session is still open",
         observed=f"answered {'before' if beside else 'only after'} the end of the session's command",
         advice="Start a process of its own for bypassSession true, and take no lock of the session.",
+        timed=True,
     )
     for number, short in enumerate(shorts):
         expect_stdout(short, f"{number}\n")

@@ -211,6 +211,7 @@ async def expect_dialogue(provider: Provider, lease: Lease, *, bypass_session: b
         that=f"each frame arrives while the command waits for its answer, at most {limit:g} s after it was written",
         observed=f"{len(delays)} of {len(frames)} frames arrived, the slowest of the later ones after {slowest:.2f} s",
         advice="Send what you read as soon as you have read it; do not declare incrementalSessionOutput otherwise.",
+        timed=True,
     )
     expect_exit(command.result(), 0)
     expect_same_text(command.result(), "stdout", command.result().stdout, "".join(f"{frame}\n" for frame in frames))

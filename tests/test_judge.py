@@ -178,13 +178,68 @@ def test_leases_that_a_check_leaves_open_are_closed_after_it() -> None:
     @check("LEASE-001", level=MUST, cost=Cost.OWN)
     async def it_forgets(provider: Provider) -> None:
         """Rule."""
-        lease = await acquire_lease(provider)
+        lease = await acquire_lease(provider, reuse=True)
         expect(provider, lease.id is not None, that="there is a lease", observed=lease.label)
 
     (result,) = judge(it_forgets)
 
     assert [event["event"] for event in result.events] == ["lease-open", "lease-close", "observation"]
     assert result.events[1]["how"] == "destroyed"
+
+
+def leaving(seen: list[str], *, good: bool, end: bool = False) -> Body:
+    """A check that acquires an ordinary lease and leaves it, perhaps destroyed."""
+
+    @check("LEASE-001", level=MUST, cost=Cost.OWN)
+    async def it_leaves_a_lease(provider: Provider) -> None:
+        """Rule."""
+        lease = await acquire_lease(provider)
+        seen.append(lease.label)
+        if end:
+            # Past the ledger, as if the backend had taken it.
+            await provider.call("environmentDestroyLease", provider.make.end(lease))
+        expect(provider, good, that="it is good", observed=lease.label)
+
+    return it_leaves_a_lease
+
+
+def using(seen: list[str]) -> Body:
+    """A check that uses a spare lease up."""
+
+    @check("LEASE-020", level=MUST, cost=Cost.OWN)
+    async def it_uses_one_up(provider: Provider, spare: Lease) -> None:
+        """Rule."""
+        seen.append(spare.label)
+        expect_answered(await answer_of(provider.destroy(spare)))
+
+    return it_uses_one_up
+
+
+def test_a_lease_that_a_good_check_leaves_is_used_up_by_another() -> None:
+    seen: list[str] = []
+
+    results = judge(leaving(seen, good=True), using(seen), using(seen))
+
+    assert [result.state for result in results] == [State.PASS] * 3
+    assert seen == ["L1", "L1", "L2"]
+
+
+def test_what_a_failed_check_leaves_is_closed_and_passed_to_nobody() -> None:
+    seen: list[str] = []
+
+    first, second = judge(leaving(seen, good=False), using(seen))
+
+    assert (first.state, second.state, seen) == (State.FAIL, State.PASS, ["L1", "L2"])
+    assert "lease-close" in [event["event"] for event in first.events]
+
+
+def test_a_spare_lease_that_works_no_more_is_passed_to_nobody() -> None:
+    seen: list[str] = []
+
+    results = judge(leaving(seen, good=True, end=True), using(seen))
+
+    assert [result.state for result in results] == [State.PASS] * 2
+    assert seen == ["L1", "L2"]
 
 
 def test_a_worker_that_a_check_kills_is_replaced_for_the_next() -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from conformance.contract import Contract, Limit
 from conformance.errors import UsageFault
+from conformance.host.pace import Pace
 from conformance.model import JsonObject, MethodName
 from conformance.nearest import nearest
 
@@ -15,6 +16,7 @@ class Limits:
 
     contract: Contract
     changed: Mapping[str, float] = field(default_factory=dict[str, float])
+    pace: Pace = field(default_factory=Pace, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse names that the contract does not have."""
@@ -38,8 +40,10 @@ class Limits:
         return name, self[name].seconds_for(params)
 
     def seconds(self, name: str) -> float:
-        """Length of a fixed limit in seconds."""
-        return self[name].seconds_for({})
+        """Length of a fixed limit in seconds, on this backend; one that the user has set is what the user has set."""
+        limit = self[name]
+        seconds = limit.seconds_for({})
+        return seconds if name in self.changed else self.pace.stretch(limit, seconds)
 
     def as_json(self) -> dict[str, dict[str, object]]:
         """For the report: value, unit, default and whether it was changed."""
