@@ -10,7 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from conformance.model import FrameNumber
+from conformance.model import FrameNumber, Json
+from conformance.redact import Redactor
 
 KEPT_BYTES = 65_536
 """Longest line that is kept whole, in bytes (our choice: a transcript must stay readable)."""
@@ -46,19 +47,22 @@ class Frame:
 
 
 class Transcript:
-    """The record of one kit process. Numbers start after `first`, so that parallel kit processes never collide."""
+    """The record of one kit process. Numbers start after `first`, so that parallel kit processes never collide.
+
+    `redactor` keeps secrets out of the file; `frames` are as they came, so that checks can find them there.
+    """
 
     def __init__(
         self,
         path: Path | None = None,
         *,
         first: int = 0,
-        redact: Callable[[str], str] = lambda text: text,
+        redactor: Redactor | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.frames: list[Frame] = []
+        self.redactor = Redactor() if redactor is None else redactor
         self._next = first
-        self._redact = redact
         self._clock = clock
         self._start = clock()
         self._file: IO[str] | None = path.open("w", encoding="utf-8") if path is not None else None
@@ -72,7 +76,7 @@ class Transcript:
         frame = Frame(number, worker, direction, round(self._clock() - self._start, 6), length, kept)
         self.frames.append(frame)
         if self._file is not None:
-            self._file.write(self._redact(_as_json(frame)) + "\n")
+            self._file.write(_as_json(frame, self.redactor) + "\n")
             self._file.flush()
         return number
 
@@ -103,8 +107,18 @@ class Transcript:
         self.close()
 
 
-def _as_json(frame: Frame) -> str:
-    line: dict[str, object] = {
+def _as_json(frame: Frame, redactor: Redactor) -> str:
+    line = _line(frame)
+    text = _ENCODER.encode(line)
+    if not redactor.sees(text):
+        return text
+    # In the values and not in the text: a backslash in front of a secret belongs to JSON.
+    hidden = {key: redactor.json(value) if key in _SAID else value for key, value in line.items()}
+    return _ENCODER.encode(hidden)
+
+
+def _line(frame: Frame) -> dict[str, Json]:
+    line: dict[str, Json] = {
         "frame": frame.number,
         "t": frame.seconds,
         "worker": frame.worker,
@@ -113,12 +127,16 @@ def _as_json(frame: Frame) -> str:
     }
     text = frame.data.decode("utf-8", "backslashreplace")
     if not frame.whole:
-        return _ENCODER.encode({**line, "cut": text})
+        return {**line, "cut": text}
     if frame.direction in {Direction.TO_HOST, Direction.TO_WORKER}:
         # What is no JSON, such as NaN, must not make the transcript none either.
         with contextlib.suppress(ValueError, RecursionError):
-            return _ENCODER.encode({**line, "msg": json.loads(text)})
-    return _ENCODER.encode({**line, "text": text})
+            message = json.loads(text)
+            _ENCODER.encode(message)
+            return {**line, "msg": message}
+    return {**line, "text": text}
 
+
+_SAID = frozenset({"cut", "msg", "text"})
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conformance.model import FrameNumber
+from conformance.redact import Redactor
 from conformance.wire.transcript import KEPT_BYTES, KEPT_OF_A_LONG_LINE, Direction, Transcript
 
 
@@ -60,10 +61,10 @@ def test_a_long_line_is_cut_and_its_length_is_kept(tmp_path: Path) -> None:
 
 def test_secrets_do_not_reach_the_file(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    with Transcript(path, redact=lambda text: text.replace("hunter2", "***")) as transcript:
+    with Transcript(path, redactor=Redactor({"password": "hunter2"})) as transcript:
         transcript.add(1, Direction.TO_WORKER, b'{"token":"hunter2"}')
 
-    assert written(path)[0]["msg"] == {"token": "***"}
+    assert written(path)[0]["msg"] == {"token": "[redacted:password]"}
 
 
 @pytest.mark.parametrize("line", [b'{"a":NaN}', b'{"a":1e999}', b"[" * 60_000, b"9" * 5_000, b'"\\ud800"', b"\xff\xfe"])
