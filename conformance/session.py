@@ -454,6 +454,7 @@ def _guard(run: Run) -> Redactor:
     if run.plan is None:
         return Redactor()
     own = {key: value for key, value in header(run.plan).items() if key not in {"subject", "run"}}
+    own["checks"] = [check.name for check in run.plan.checks]
     return guard(secrets_of(run.plan, current_environment()), own)
 
 

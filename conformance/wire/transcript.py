@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import IO, Self
 
 from conformance.model import FrameNumber, Json
-from conformance.redact import Redactor
+from conformance.redact import Leak, Redactor
 
 KEPT_BYTES = 65_536
 """Longest line that is kept whole, in bytes (our choice: a transcript must stay readable)."""
@@ -44,6 +44,14 @@ class Frame:
     def whole(self) -> bool:
         """Whether `data` is the complete line."""
         return len(self.data) == self.size
+
+
+@dataclass(frozen=True, slots=True)
+class FrameLeak:
+    """A secret in one line of a worker. `place` in it is a JSON pointer into the message; empty in text."""
+
+    frame: Frame
+    leak: Leak
 
 
 class Transcript:
@@ -86,6 +94,17 @@ class Transcript:
             if self.frames[index - 1].number <= number:
                 return self.frames[index:]
         return list(self.frames)
+
+    def leaks(self, number: FrameNumber | int = 0) -> list[FrameLeak]:
+        """Every secret of the redactor that a worker let out after frame `number`, on stdout or stderr."""
+        said = (frame for frame in self.since(number) if frame.direction in {Direction.TO_HOST, Direction.STDERR})
+        return [
+            FrameLeak(frame, leak)
+            for frame in said
+            for key, value in _line(frame).items()
+            if key in _SAID
+            for leak in self.redactor.leaks(value)
+        ]
 
     @property
     def last(self) -> FrameNumber:

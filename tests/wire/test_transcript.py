@@ -67,6 +67,20 @@ def test_secrets_do_not_reach_the_file(tmp_path: Path) -> None:
     assert written(path)[0]["msg"] == {"token": "[redacted:password]"}
 
 
+def test_a_leak_is_told_with_its_frame_and_its_place() -> None:
+    transcript = Transcript(redactor=Redactor({"password": "hunter2"}))
+    transcript.add(1, Direction.TO_WORKER, b'{"token":"hunter2"}')
+    transcript.add(1, Direction.TO_HOST, b'{"result":{"seen":["hunter2"]}}')
+    before = transcript.last
+    transcript.add(1, Direction.STDERR, b"token is hunter2")
+    transcript.redactor.plant("canary", "canary-5f0e")
+    transcript.add(1, Direction.TO_HOST, b"canary-5f0e")
+
+    found = [(each.frame.number, each.leak.name, each.leak.place) for each in transcript.leaks()]
+    assert found == [(2, "password", "/result/seen/0"), (3, "password", ""), (4, "canary", "")]
+    assert [each.frame.number for each in transcript.leaks(before)] == [3, 4]
+
+
 @pytest.mark.parametrize("line", [b'{"a":NaN}', b'{"a":1e999}', b"[" * 60_000, b"9" * 5_000, b'"\\ud800"', b"\xff\xfe"])
 def test_what_is_no_json_is_written_as_text(tmp_path: Path, line: bytes) -> None:
     path = tmp_path / "t.jsonl"
