@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conformance.catalogue import Row, catalogue
-from conformance.commands import diff, index, sign, verify
+from conformance.commands import diff, index, replay, sign, verify
 from conformance.commands.parts import Command, Commands, add_command
 from conformance.contract import load_contract, revisions
 from conformance.errors import ConformanceError, UsageFault
@@ -62,6 +62,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_explain(commands)
     _add_report(commands)
     diff.add(commands)
+    replay.add(commands)
     sign.add(commands)
     verify.add(commands)
     index.add(commands)

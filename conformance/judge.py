@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conformance.answer import evidence_of
@@ -43,6 +43,8 @@ class Result:
     seconds: float = 0.0
     limit_share: float | None = None
     frames: tuple[FrameNumber, ...] = ()
+    span: tuple[FrameNumber, FrameNumber] | None = None
+    """First and last line of the transcript that were written while it ran; None when none was."""
     events: tuple[dict[str, Any], ...] = field(default=())
 
 
@@ -98,12 +100,14 @@ class Judge:
         """Run one check to its end, tidy up after it, and say what became of it. Never raises for the provider."""
         started = time.monotonic()
         trace = Trace(check.requirement, check.name)
+        before = self.bench.launch.transcript.last
         ending = self.gate(check)
         if ending is None:
             trace, ending = await self._run_in_turn(check)
         told = [*self.bench.launch.limits.pace.take_event(), *self.bench.ledger.take_events(check.name, SHARED)]
         events = [*told, *_observations(check, trace), *self._violations(check)]
-        return _result(check, trace, ending, time.monotonic() - started, events)
+        result = _result(check, trace, ending, time.monotonic() - started, events)
+        return replace(result, span=_span(before, self.bench.launch.transcript.last))
 
     async def _run_in_turn(self, check: Check) -> tuple[Trace, _Ending]:
         """Run a check, once more and alone when it came too late beside others: their work may be the reason."""
@@ -206,6 +210,10 @@ class Judge:
             }
             for violation in self.bench.new_violations()
         ]
+
+
+def _span(before: FrameNumber, last: FrameNumber) -> tuple[FrameNumber, FrameNumber] | None:
+    return (FrameNumber(before + 1), last) if last > before else None
 
 
 def _found(check: Check, finding: Finding) -> _Ending:

@@ -16,6 +16,7 @@ from conformance.judge import Result
 from conformance.model import Json
 from conformance.places import FIXTURES, REPORTS, SUITES, folder_of
 from conformance.plan import Plan
+from conformance.reports.findings import speaks_for_itself
 from conformance.subject import Subject
 from conformance.wire.peer import Violation
 
@@ -168,9 +169,21 @@ def events_of(result: Result, subject: Subject) -> list[dict[str, Json]]:
         "seconds": result.seconds,
         "limit_share": result.limit_share,
         "frames": list(result.frames),
+        "span": None if result.span is None else list(result.span),
         "replay": shlex.join(["pytest", "--provider", subject.package.source, "-k", check.name]),
     }
     return [{"event": "check-start", **about}, *result.events, {"event": "check-end", **end}]
+
+
+def replay_command(plan: Plan, check: Check, folder: str) -> str:
+    """The command that runs a check again and compares it with the report in `folder`."""
+    alone = sum(each.requirement == check.requirement for each in plan.checks) == 1
+    words = ["provider-conformance", "replay", folder, check.requirement if alone else check.name]
+    if not speaks_for_itself(plan.settings.source):
+        words += ["--provider", plan.settings.source]
+    if plan.settings.manifest is not None:
+        words += ["--provider-manifest", str(plan.settings.manifest)]
+    return shlex.join(words)
 
 
 def late_observation(violation: Violation) -> dict[str, Json]:

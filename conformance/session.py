@@ -2,7 +2,6 @@
 
 import contextlib
 import importlib
-import json
 import shutil
 import sys
 import tempfile
@@ -19,13 +18,14 @@ from conformance.checks import Check
 from conformance.collection import load_checks
 from conformance.errors import ConformanceError, EnvironmentFault, UsageFault
 from conformance.events import EventWriter, read_events
+from conformance.hiding import guard, hidden, secrets_of
 from conformance.host.find import Unpacked
 from conformance.host.package import SourceKind
 from conformance.judge import Judge, Result
 from conformance.model import ExitCode, State
 from conformance.places import SUITES, folder_of
 from conformance.plan import Plan, bench_for, make_plan
-from conformance.record import advertised, declared, events_of, header, late_observation
+from conformance.record import advertised, declared, events_of, header, late_observation, replay_command
 from conformance.redact import Redactor
 from conformance.reports.tally import tally
 from conformance.reports.terminal import summary
@@ -171,6 +171,8 @@ class Hooks:
                 argv=argv,
                 unpacked=self.run.unpacked,
             )
+            for name, value in secrets_of(self.run.plan, current_environment()).items():
+                self.run.redact.plant(name, value)
             if self.run.reports and not session.config.option.collectonly:
                 _open_report(self.run)
         except UsageFault as fault:
@@ -236,7 +238,7 @@ class Hooks:
         elif call.when == "teardown" and self.run.pending:
             report.__dict__["conformance"] = {"state": None, "events": _plain(self.run, self.run.pending)}
             self.run.pending = []
-        return report
+        return _without_secrets(report, self.run.redact)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write the events of a check as soon as they are known here."""
@@ -319,9 +321,9 @@ def _judging(check: Check) -> Callable[..., Coroutine[Any, Any, None]]:
         result = await conformance_judge.judge(check)
         cast("pytest.Item", request.node).stash[_RESULT] = result
         if result.state in _PASSED_OVER:
-            pytest.skip(f"{result.state}: {result.reason}")
+            pytest.skip(request.config.stash[_RUN].redact(f"{result.state}: {result.reason}"))
         if result.state not in _GOOD:
-            raise CheckFailed(finding_text(result))
+            raise CheckFailed(finding_text(result, _replay(request.config.stash[_RUN], check)))
 
     judged.__doc__ = check.rule
     judged.__dict__["pytestmark"] = [pytest.mark.asyncio(loop_scope="session")]
@@ -329,8 +331,8 @@ def _judging(check: Check) -> Callable[..., Coroutine[Any, Any, None]]:
     return judged
 
 
-def finding_text(result: Result) -> str:
-    """What pytest shows of a check that did not pass."""
+def finding_text(result: Result, replay: str) -> str:
+    """What pytest shows of a check that did not pass; `replay` is the command that runs it again."""
     rows = [
         ("rule", result.check.rule),
         ("sent", result.sent),
@@ -339,9 +341,14 @@ def finding_text(result: Result) -> str:
         ("blame", str(result.blame) if result.blame is not None else ""),
         ("next", result.advice),
         ("more", f"provider-conformance explain {result.check.requirement}"),
+        ("replay", replay),
     ]
     title = f"{result.check.requirement} {result.state}: {result.reason}"
     return "\n".join([title, *(f"  {label:<9}{text}" for label, text in rows if text)])
+
+
+def _replay(run: Run, check: Check) -> str:
+    return "" if run.plan is None else replay_command(run.plan, check, _short(run))
 
 
 def _leave(run: Run, fault: ConformanceError, code: int) -> NoReturn:
@@ -358,7 +365,7 @@ def make_bench(run: Run) -> Bench:
     name = f"transcript-{run.shard}.jsonl" if run.shard else "transcript.jsonl"
     run.settings.report_dir.mkdir(parents=True, exist_ok=True)
     first = run.shard * FRAMES_PER_PROCESS
-    run.transcript = Transcript(run.settings.report_dir / name, first=first, redact=run.redact)
+    run.transcript = Transcript(run.settings.report_dir / name, first=first, redactor=run.redact)
     bench = bench_for(run.plan, run.transcript, run.work, current_environment())
     bench.ledger.prefix = f"P{run.shard}-L" if run.shard else "L"
     return bench
@@ -385,8 +392,8 @@ def _open_report(run: Run) -> None:
     if plan is None:
         return
     run.writer = EventWriter(folder / "events.jsonl")
-    run.writer.write("header", **_plain_fields(run, header(plan)))
-    run.writer.write("declared", **_plain_fields(run, declared(plan.subject)))
+    run.writer.write("header", **hidden(header(plan), run.redact))
+    run.writer.write("declared", **hidden(declared(plan.subject), run.redact))
 
 
 def _close_report(run: Run) -> None:
@@ -395,7 +402,7 @@ def _close_report(run: Run) -> None:
     run.writer.close()
     _merge_transcripts(run.settings.report_dir)
     report = tally(read_events(run.writer.path))
-    write_report(report, run.settings.report_dir)
+    write_report(report, run.settings.report_dir, hide=_guard(run))
     reporter: Any = run.config.pluginmanager.getplugin("terminalreporter")
     color = bool(reporter is not None and reporter.hasmarkup)
     run.text = summary(report, shutil.get_terminal_size((100, 24)).columns, color=color, folder=_short(run))
@@ -441,8 +448,20 @@ def _write(run: Run, events: Iterable[dict[str, Any]]) -> None:
 
 
 def _plain(run: Run, events: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    return cast("list[dict[str, Any]]", json.loads(run.redact(json.dumps(list(events)))))
+    return [hidden(event, run.redact) for event in events]
 
 
-def _plain_fields(run: Run, fields: dict[str, Any]) -> dict[str, Any]:
-    return cast("dict[str, Any]", json.loads(run.redact(json.dumps(fields))))
+def _guard(run: Run) -> Redactor:
+    if run.plan is None:
+        return Redactor()
+    own = {key: value for key, value in header(run.plan).items() if key not in {"subject", "run"}}
+    own["checks"] = [check.name for check in run.plan.checks]
+    return guard(secrets_of(run.plan, current_environment()), own)
+
+
+def _without_secrets(report: pytest.TestReport, redact: Redactor) -> pytest.TestReport:
+    """What pytest itself shows and writes of a check, or of our own failure around it."""
+    if report.longrepr is not None and redact.sees(str(report.longrepr)):
+        report.longrepr = redact(str(report.longrepr))
+    report.sections = [(redact(title), redact(text)) for title, text in report.sections]
+    return report

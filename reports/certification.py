@@ -117,6 +117,8 @@ def _check(check: CheckResult) -> Json:
         "seconds": check.seconds,
         "limit_share": check.limit_share,
         "frames": list(check.frames),
+        "span": list(check.span) or None,
+        "seen_by": check.seen_by,
         "replay": check.replay,
         "observations": len(check.observations),
         "proven_by": list(check.proven_by),

@@ -139,6 +139,7 @@ class _Collector:
                 seconds=fields.number("seconds"),
                 limit_share=fields.number("limit_share"),
                 frames=fields.integers("frames"),
+                span=_span(fields),
                 replay=fields.maybe_text("replay"),
                 observations=observations,
             )
@@ -213,6 +214,13 @@ def collect(stream: Iterable[Event]) -> Recorded:
     return collector.finish()
 
 
+def _span(fields: Fields) -> tuple[int, ...]:
+    span = fields.integers("span")
+    if span and (len(span) != 2 or span[0] > span[1]):  # noqa: PLR2004 - first and last
+        raise StreamError("a span is no first and last line of the transcript", line=fields.line)
+    return span
+
+
 def _key(fields: Fields) -> tuple[str, str]:
     """Identify a check by requirement and name: several may run at once."""
     return fields.label("id"), fields.label("name")
@@ -255,6 +263,8 @@ def _unfinished(header: Fields, start: Fields) -> CheckResult:
         seconds=None,
         limit_share=None,
         frames=(),
+        span=(),
+        seen_by=None,
         replay=None,
         observations=(),
         proven_by=header.inner("proofs").texts(requirement),
@@ -318,5 +328,6 @@ def _broken(check: CheckResult, violation: _Violation) -> CheckResult:
         observed=violation.seen.observed,
         blocked_by=None,
         frames=violation.seen.frames,
+        seen_by=violation.seen_by,
         observations=(*check.observations, violation.seen),
     )

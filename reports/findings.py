@@ -8,6 +8,9 @@ from conformance.model import State, Verdict
 from conformance.reports.report import SEVERITY, CheckResult, Report, text_of
 from conformance.reports.sanitize import one_line
 
+DEFAULT_FOLDER: Final = "conformance-report"
+"""Where a run leaves its report, from the directory it was started in."""
+
 FINDINGS: Final = 3
 """How many findings are told in full where there is little room."""
 
@@ -22,13 +25,28 @@ def findings(report: Report) -> list[CheckResult]:
     return sorted(bad, key=lambda each: (SEVERITY.index(each.state), each.id not in required))
 
 
-def replay_command(report: Report, check: CheckResult) -> str:
-    """Give the command that runs one check again.
+def replay_command(report: Report, check: CheckResult, folder: str = DEFAULT_FOLDER) -> str:
+    """Give the command that runs one check again and compares; `folder` is where the report lies.
 
     Built here and not taken from the stream: people paste it into a shell, and a stream may come from a stranger.
     """
+    alone = sum(each.id == check.id for each in report.checks) == 1
+    words = ["provider-conformance", "replay", folder, check.id if alone else check.name]
+    source = text_of(report.subject, "source", "reference")
+    if not speaks_for_itself(source):
+        words += ["--provider", source]
+    return " ".join(shlex.quote(one_line(word)) for word in words)
+
+
+def alone_command(report: Report, check: CheckResult) -> str:
+    """Give the command that runs one check alone, with all that pytest shows of it."""
     source = one_line(text_of(report.subject, "source", "reference"))
     return f"pytest --provider {shlex.quote(source)} -k {shlex.quote(one_line(check.name))}"
+
+
+def speaks_for_itself(source: str) -> bool:
+    """Whether the provider lies here, so that a report may name it: all others are programs to run or to fetch."""
+    return not source.startswith(("cmd:", "npm:"))
 
 
 def explain_command(check: CheckResult) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from conformance.model import Json, JsonObject, Level, Situation, State, object_of
-from conformance.reports.findings import BAD, explain_command, replay_command
+from conformance.reports.findings import BAD, alone_command, explain_command, replay_command
 from conformance.reports.frames import FrameExcerpt
 from conformance.reports.report import SEVERITY, CapabilityResult, CheckResult, Report, RequirementResult, text_of
 from conformance.reports.sanitize import clean, clean_json, one_line
@@ -54,6 +54,7 @@ class CheckView:
     rule: RequirementResult | None
     explain: str
     replay: str
+    alone: str
     frames: tuple[FrameExcerpt, ...]
     frames_unseen: int
     """Lines that the check points at, and that are not shown here."""
@@ -108,6 +109,7 @@ def _check_view(
         rule=rules.get(check.id),
         explain=explain_command(check),
         replay=replay_command(report, check),
+        alone=alone_command(report, check),
         frames=shown,
         frames_unseen=len(set(check.frames)) - len(shown),
         blocked_by=anchors.get(check.blocked_by) if check.blocked_by is not None else None,

@@ -78,6 +78,10 @@ class CheckResult:
     limit_share: float | None
     """Duration as a share of the time limit: 1.0 is the limit itself."""
     frames: tuple[int, ...]
+    span: tuple[int, ...]
+    """First and last line of the transcript that were written while it ran; empty when none was."""
+    seen_by: str | None
+    """Name of the check during which the wire saw the rule broken, when that is what decided."""
     replay: str | None
     observations: tuple[Observation, ...]
     proven_by: tuple[str, ...]

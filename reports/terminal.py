@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from conformance.model import Verdict
-from conformance.reports.findings import BAD, FINDINGS, explain_command, findings, replay_command
+from conformance.reports.findings import BAD, DEFAULT_FOLDER, FINDINGS, explain_command, findings, replay_command
 from conformance.reports.report import CapabilityResult, CheckResult, Report, text_of
 from conformance.reports.sanitize import one_line
-from conformance.reports.write import CERTIFICATION_FILE, DEFAULT_FOLDER
+from conformance.reports.write import CERTIFICATION_FILE
 
 _TEXT_LIMIT = 320
 _NAME_LIMIT = 60
@@ -30,7 +30,7 @@ def summary(report: Report, width: int, *, color: bool, folder: str = DEFAULT_FO
     found = findings(report)
     blocks = (
         _verdict(report, page),
-        _findings(report, found, page),
+        _findings(report, found, page, folder),
         _capabilities(report, page),
         _numbers(report, page),
         _reasons(report, page),
@@ -94,7 +94,7 @@ def _verdict_colour(report: Report) -> str:
     return _RED if report.verdict is Verdict.FAILED or report.invalid else _YELLOW
 
 
-def _findings(report: Report, found: list[CheckResult], page: _Page) -> Iterator[str]:
+def _findings(report: Report, found: list[CheckResult], page: _Page, folder: str) -> Iterator[str]:
     if not found:
         return
     shown = found[:FINDINGS]
@@ -114,7 +114,7 @@ def _findings(report: Report, found: list[CheckResult], page: _Page) -> Iterator
         yield from page.labelled("observed", check.observed)
         yield from page.labelled("to do", check.advice)
         yield page.command("read", explain_command(check))
-        yield page.command("replay", replay_command(report, check))
+        yield page.command("replay", replay_command(report, check, folder))
 
 
 def _capabilities(report: Report, page: _Page) -> Iterator[str]:

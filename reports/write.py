@@ -13,9 +13,6 @@ from conformance.reports.frames import FrameExcerpt, read_frames
 from conformance.reports.report import Report
 from conformance.reports.tally import tally
 
-DEFAULT_FOLDER = "conformance-report"
-"""Where a run leaves its report, from the directory it was started in."""
-
 EVENTS_FILE = "events.jsonl"
 TRANSCRIPT_FILE = "transcript.jsonl"
 CERTIFICATION_FILE = "certification.json"
@@ -53,16 +50,22 @@ def write_all(events_path: Path, folder: Path) -> list[Path]:
     return write_report(report, folder, events_path.with_name(TRANSCRIPT_FILE))
 
 
-def write_report(report: Report, folder: Path, transcript: Path | None = None) -> list[Path]:
+def write_report(
+    report: Report, folder: Path, transcript: Path | None = None, *, hide: Callable[[str], str] | None = None
+) -> list[Path]:
     """Write the outputs of a counted run; each file appears whole or not at all.
 
-    The page shows excerpts of `transcript`, if there is one; by default it is looked for in `folder`.
+    The page shows excerpts of `transcript`, if there is one; by default it is looked for in `folder`. `hide` takes
+    secrets out of each text that is about to be written: the stream holds none, so it should find none.
     """
     source = folder / TRANSCRIPT_FILE if transcript is None else transcript
     frames = read_frames(source, page_view.wanted_frames(report))
     made = documents(report, frames)
     folder.mkdir(parents=True, exist_ok=True)
-    return [write_file(folder / name, data) for name, data in made.items()]
+    return [
+        write_file(folder / name, data if hide is None or name.endswith(".png") else hide(data.decode()).encode())
+        for name, data in made.items()
+    ]
 
 
 def documents(report: Report, frames: Mapping[int, FrameExcerpt] = _NO_FRAMES) -> dict[str, bytes]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from conformance.model import FrameNumber
+from conformance.model import FrameNumber, Json
+from conformance.redact import Leak, Redactor
 
 KEPT_BYTES = 65_536
 """Longest line that is kept whole, in bytes (our choice: a transcript must stay readable)."""
@@ -45,20 +46,31 @@ class Frame:
         return len(self.data) == self.size
 
 
+@dataclass(frozen=True, slots=True)
+class FrameLeak:
+    """A secret in one line of a worker. `place` in it is a JSON pointer into the message; empty in text."""
+
+    frame: Frame
+    leak: Leak
+
+
 class Transcript:
-    """The record of one kit process. Numbers start after `first`, so that parallel kit processes never collide."""
+    """The record of one kit process. Numbers start after `first`, so that parallel kit processes never collide.
+
+    `redactor` keeps secrets out of the file; `frames` are as they came, so that checks can find them there.
+    """
 
     def __init__(
         self,
         path: Path | None = None,
         *,
         first: int = 0,
-        redact: Callable[[str], str] = lambda text: text,
+        redactor: Redactor | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.frames: list[Frame] = []
+        self.redactor = Redactor() if redactor is None else redactor
         self._next = first
-        self._redact = redact
         self._clock = clock
         self._start = clock()
         self._file: IO[str] | None = path.open("w", encoding="utf-8") if path is not None else None
@@ -72,7 +84,7 @@ class Transcript:
         frame = Frame(number, worker, direction, round(self._clock() - self._start, 6), length, kept)
         self.frames.append(frame)
         if self._file is not None:
-            self._file.write(self._redact(_as_json(frame)) + "\n")
+            self._file.write(_as_json(frame, self.redactor) + "\n")
             self._file.flush()
         return number
 
@@ -82,6 +94,17 @@ class Transcript:
             if self.frames[index - 1].number <= number:
                 return self.frames[index:]
         return list(self.frames)
+
+    def leaks(self, number: FrameNumber | int = 0) -> list[FrameLeak]:
+        """Every secret of the redactor that a worker let out after frame `number`, on stdout or stderr."""
+        said = (frame for frame in self.since(number) if frame.direction in {Direction.TO_HOST, Direction.STDERR})
+        return [
+            FrameLeak(frame, leak)
+            for frame in said
+            for key, value in _line(frame).items()
+            if key in _SAID
+            for leak in self.redactor.leaks(value)
+        ]
 
     @property
     def last(self) -> FrameNumber:
@@ -103,8 +126,18 @@ class Transcript:
         self.close()
 
 
-def _as_json(frame: Frame) -> str:
-    line: dict[str, object] = {
+def _as_json(frame: Frame, redactor: Redactor) -> str:
+    line = _line(frame)
+    text = _ENCODER.encode(line)
+    if not redactor.sees(text):
+        return text
+    # In the values and not in the text: a backslash in front of a secret belongs to JSON.
+    hidden = {key: redactor.json(value) if key in _SAID else value for key, value in line.items()}
+    return _ENCODER.encode(hidden)
+
+
+def _line(frame: Frame) -> dict[str, Json]:
+    line: dict[str, Json] = {
         "frame": frame.number,
         "t": frame.seconds,
         "worker": frame.worker,
@@ -113,12 +146,16 @@ def _as_json(frame: Frame) -> str:
     }
     text = frame.data.decode("utf-8", "backslashreplace")
     if not frame.whole:
-        return _ENCODER.encode({**line, "cut": text})
+        return {**line, "cut": text}
     if frame.direction in {Direction.TO_HOST, Direction.TO_WORKER}:
         # What is no JSON, such as NaN, must not make the transcript none either.
         with contextlib.suppress(ValueError, RecursionError):
-            return _ENCODER.encode({**line, "msg": json.loads(text)})
-    return _ENCODER.encode({**line, "text": text})
+            message = json.loads(text)
+            _ENCODER.encode(message)
+            return {**line, "msg": message}
+    return {**line, "text": text}
 
+
+_SAID = frozenset({"cut", "msg", "text"})
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conformance.model import FrameNumber
+from conformance.redact import Redactor
 from conformance.wire.transcript import KEPT_BYTES, KEPT_OF_A_LONG_LINE, Direction, Transcript
 
 
@@ -60,10 +61,24 @@ def test_a_long_line_is_cut_and_its_length_is_kept(tmp_path: Path) -> None:
 
 def test_secrets_do_not_reach_the_file(tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
-    with Transcript(path, redact=lambda text: text.replace("hunter2", "***")) as transcript:
+    with Transcript(path, redactor=Redactor({"password": "hunter2"})) as transcript:
         transcript.add(1, Direction.TO_WORKER, b'{"token":"hunter2"}')
 
-    assert written(path)[0]["msg"] == {"token": "***"}
+    assert written(path)[0]["msg"] == {"token": "[redacted:password]"}
+
+
+def test_a_leak_is_told_with_its_frame_and_its_place() -> None:
+    transcript = Transcript(redactor=Redactor({"password": "hunter2"}))
+    transcript.add(1, Direction.TO_WORKER, b'{"token":"hunter2"}')
+    transcript.add(1, Direction.TO_HOST, b'{"result":{"seen":["hunter2"]}}')
+    before = transcript.last
+    transcript.add(1, Direction.STDERR, b"token is hunter2")
+    transcript.redactor.plant("canary", "canary-5f0e")
+    transcript.add(1, Direction.TO_HOST, b"canary-5f0e")
+
+    found = [(each.frame.number, each.leak.name, each.leak.place) for each in transcript.leaks()]
+    assert found == [(2, "password", "/result/seen/0"), (3, "password", ""), (4, "canary", "")]
+    assert [each.frame.number for each in transcript.leaks(before)] == [3, 4]
 
 
 @pytest.mark.parametrize("line", [b'{"a":NaN}', b'{"a":1e999}', b"[" * 60_000, b"9" * 5_000, b'"\\ud800"', b"\xff\xfe"])
