@@ -11,6 +11,7 @@ from typing import NamedTuple, TypeGuard
 
 from conformance.errors import AnswerTimeout, MalformedAnswer, RpcError, WorkerGone
 from conformance.model import FrameNumber, Json, JsonObject, MethodName, RequirementId, object_of
+from conformance.wire.encode import encode
 from conformance.wire.lines import Line, LineCutter
 from conformance.wire.message import Flaw, Shape, read_message
 from conformance.wire.process import Command, WorkerProcess
@@ -21,6 +22,10 @@ EXIT_NOTICE_S = 0.5
 
 VIOLATIONS_KEPT = 100
 """Violations kept of each rule and worker (our choice: the first ones tell it all, and a worker may write for ever)."""
+
+NOTIFICATION_BYTES_KEPT = 32 << 20
+"""Bytes of notifications kept of one worker, beside those of calls that are open (our choice: a command's whole output
+comes in them)."""
 
 STDERR_LINE_UNITS = 65_536
 """Longest line of stderr that goes into the transcript (our choice)."""
@@ -41,12 +46,22 @@ class Violation:
     frame: FrameNumber
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Received:
-    """One message of the worker that is not an answer to a waiting call."""
+    """One message of the worker that is not an answer to a waiting call.
+
+    `forgotten`: it was old and there were too many, so its params are gone; the transcript has its start.
+    """
 
     frame: FrameNumber
     message: JsonObject
+    size: int = 0
+    forgotten: bool = False
+
+    def forget(self) -> None:
+        """Let go of what may be large."""
+        self.message = {key: value for key, value in self.message.items() if key != "params"}
+        self.forgotten = True
 
 
 class Reply(NamedTuple):  # made for every call: a tuple is made three times as fast as a frozen dataclass
@@ -74,8 +89,11 @@ class _Pending(NamedTuple):  # as Reply
     limit: str
 
 
-MessageHandler = Callable[[JsonObject, FrameNumber], None]
-"""Given a request or notification of the worker; answers, if any, go out through `Peer.send_message`."""
+RequestHandler = Callable[[JsonObject, FrameNumber], None]
+"""Given a request of the worker; answers go out through `Peer.send_message`."""
+
+NotificationHandler = Callable[[Received], None]
+"""Given a notification of the worker."""
 
 
 class Peer:
@@ -87,8 +105,8 @@ class Peer:
         transcript: Transcript,
         *,
         number: int,
-        on_request: MessageHandler,
-        on_notification: MessageHandler,
+        on_request: RequestHandler,
+        on_notification: NotificationHandler,
         first_id: int = 1,
     ) -> None:
         self.transcript = transcript
@@ -98,6 +116,8 @@ class Peer:
         self.unknown_answers: list[Received] = []
         self.requests: list[Received] = []
         self.notifications: list[Received] = []
+        self._kept_bytes = 0
+        self._forgotten = 0
         self._on_request = on_request
         self._on_notification = on_notification
         self._loop = asyncio.get_running_loop()
@@ -161,7 +181,7 @@ class Peer:
         if beside:
             message.update(beside)
         # One call alone goes out now. Of many, all but the first go out together.
-        sent = self._send(_ENCODER.encode(message).encode(), at_once=not self._pending)
+        sent = self._send(encode(message), at_once=not self._pending)
         answer: asyncio.Future[Reply] = self._loop.create_future()
         end = self._loop.time() + seconds
         self._pending[number] = _Pending(method, sent, answer, end, seconds, limit)
@@ -176,8 +196,8 @@ class Peer:
         return self.send_message({"jsonrpc": "2.0", "method": method, "params": params})
 
     def send_message(self, message: JsonObject) -> FrameNumber:
-        """Send any message, in ASCII: no line reader can find a line end inside it."""
-        return self.send_line(_ENCODER.encode(message).encode())
+        """Send any message."""
+        return self.send_line(encode(message))
 
     def send_line(self, line: bytes) -> FrameNumber:
         """Send one line as it is, recorded like any other."""
@@ -250,8 +270,21 @@ class Peer:
                 self.requests.append(Received(frame, message.body))
                 self._on_request(message.body, frame)
             case Shape.NOTIFICATION:
-                self.notifications.append(Received(frame, message.body))
-                self._on_notification(message.body, frame)
+                self._keep(Received(frame, message.body, line.size))
+                self._on_notification(self.notifications[-1])
+
+    def _keep(self, notification: Received) -> None:
+        """Keep it, and forget the oldest ones where there are too many, but none of a call that is open."""
+        self.notifications.append(notification)
+        self._kept_bytes += notification.size
+        open_since = next((call.sent for call in self._pending.values()), notification.frame)
+        while self._kept_bytes > NOTIFICATION_BYTES_KEPT:
+            oldest = self.notifications[self._forgotten]
+            if oldest.frame >= open_since:
+                return
+            oldest.forget()
+            self._kept_bytes -= oldest.size
+            self._forgotten += 1
 
     # -- answers
 
@@ -339,7 +372,3 @@ def _too_long(line: Line) -> Flaw:
 
 def _is_number(value: object) -> TypeGuard[int | float]:
     return type(value) is int or isinstance(value, float)
-
-
-_ENCODER = json.JSONEncoder(separators=(",", ":"))
-"""Made once, because making one costs more than a short message."""

@@ -110,7 +110,7 @@ class WorkerProcess:
         """
         if self._stdin is None:
             return
-        self._outbox.extend(pieces)
+        self._outbox.extend(filter(None, pieces))
         if self._write_is_due or self._pipe_is_full:
             return
         if at_once:

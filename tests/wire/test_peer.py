@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from conformance.errors import AnswerTimeout, MalformedAnswer, RpcError, WorkerGone
 from conformance.model import Json
-from conformance.wire.peer import VIOLATIONS_KEPT, Reply
+from conformance.wire.peer import NOTIFICATION_BYTES_KEPT, VIOLATIONS_KEPT, Reply
 from conformance.wire.transcript import Direction
 
 from .peers import CALL, PATIENCE_S, Echo, Seen, echo, peer_of, result, script_peer
@@ -381,3 +381,20 @@ async def test_what_was_sent_before_the_end_of_stdin_reaches_the_worker() -> Non
         peer.process.end_stdin()
 
         assert [reply.result for reply in await asyncio.gather(*answers)] == list(range(10))
+
+
+async def test_old_notifications_are_let_go_but_none_of_a_call_that_is_open() -> None:
+    text = "x" * (1 << 20)
+    told = json.dumps({"jsonrpc": "2.0", "method": "tell", "params": {"text": text}})
+    most = NOTIFICATION_BYTES_KEPT // len(text)
+    async with echo() as worker:
+        worker.say(*[told] * 3)
+        await worker.all_said()
+        await worker.ask()
+        worker.say(*[told] * (most + 2))
+        await worker.all_said()
+
+        forgotten = [received.forgotten for received in worker.peer.notifications]
+
+    assert forgotten == [True] * 4 + [False] * (most + 3)
+    assert "params" not in worker.peer.notifications[0].message
