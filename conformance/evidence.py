@@ -120,6 +120,13 @@ def show(value: object) -> str:
         return ascii(value)
 
 
+def show_start(text: str, limit: int) -> str:
+    """`show` of a text that may be very long, cut; what nobody is going to see is not made ready to be seen."""
+    if len(text) <= limit:
+        return cut(show(text), limit)
+    return f"{show(text[:limit])[:limit]}… ({len(text) - limit} more characters)"
+
+
 def cut(text: str, limit: int = SHOWN_CHARACTERS) -> str:
     """At most `limit` characters, with a note of what is missing."""
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit} more characters)"

@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.answer import Answer, answer_of, evidence_of
 from conformance.errors import ProviderFault
-from conformance.evidence import Blocked, Trace, cut, show
+from conformance.evidence import Blocked, Trace, cut, show, show_start
 from conformance.host.lease import Lease
 from conformance.model import FrameNumber, MethodName, RequirementId, object_of
 from conformance.provider import Provider
@@ -53,7 +53,7 @@ class Outcome:
     def came(self) -> str:
         """The ending in short."""
         ending = f"exitCode {self.exit_code}, timedOut {self.timed_out}"
-        return f"{ending}, stdout {cut(show(self.stdout), 200)}, stderr {cut(show(self.stderr), 200)}"
+        return f"{ending}, stdout {show_start(self.stdout, 200)}, stderr {show_start(self.stderr, 200)}"
 
 
 async def initialize_worker(provider: Provider) -> Answer:

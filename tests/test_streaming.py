@@ -9,6 +9,7 @@ from conformance.host.worker import Notice
 from conformance.model import FrameNumber, State
 from conformance.overlap import LiveOutput
 from conformance.suites.streaming import is_cut, problems_of
+from conformance.wire.peer import Received
 
 from .lenient import states_of
 
@@ -16,8 +17,8 @@ WITH_LIVE_OUTPUT = {"STREAM-008", "STREAM-009"}
 
 
 def chunk(text: object, *, stream: str = "stdout", invocation: str = "a", seconds: float = 1.0) -> Notice:
-    params = {"stream": stream, "chunk": text}
-    return Notice("execute.log", params, invocation, FrameNumber(7), seconds, None)  # type: ignore[arg-type]
+    received = Received(FrameNumber(7), {"params": {"stream": stream, "chunk": text}})  # type: ignore[dict-item]
+    return Notice("execute.log", invocation, FrameNumber(7), seconds, None, received)
 
 
 def test_a_provider_that_sends_nothing_is_fine_and_can_be_polled(tmp_path: Path) -> None:

@@ -20,21 +20,28 @@ from conformance.host.services import HostServices
 from conformance.host.store import HostStore
 from conformance.host.tenant import Tenant
 from conformance.model import FrameNumber, Json, JsonObject, MethodName, RequirementId, items_of, object_of
-from conformance.wire.peer import Peer, Reply
+from conformance.wire.peer import Peer, Received, Reply
 from conformance.wire.process import Command
 from conformance.wire.transcript import Transcript
 
 
-@dataclass
+@dataclass(frozen=True)
 class Notice:
     """One notification of the worker. `open_call`: its invocation belonged to a call that was still open."""
 
     method: str
-    params: JsonObject
     invocation: Json
     frame: FrameNumber
     seconds: float
     open_call: Invocation | None
+    received: Received = field(repr=False)
+
+    @property
+    def params(self) -> JsonObject:
+        """What it says. Raises `KitError` when that was so long ago that it is no longer kept."""
+        if self.received.forgotten:
+            raise KitError(f"The notification in frame {self.frame} is needed, but no longer kept.")
+        return object_of(self.received.message.get("params"))
 
 
 @dataclass(frozen=True)
@@ -197,16 +204,16 @@ class Worker:
     def _send(self, message: JsonObject) -> None:
         self.peer.send_message(message)
 
-    def _note(self, message: JsonObject, frame: FrameNumber) -> None:
-        raw: Any = message.get("params")
+    def _note(self, received: Received) -> None:
+        message = received.message
         self.notices.append(
             Notice(
                 method=str(message.get("method")),
-                params=cast("JsonObject", raw) if isinstance(raw, dict) else {},
                 invocation=message.get("paperclipInvocationId"),
-                frame=frame,
+                frame=received.frame,
                 seconds=time.monotonic(),
                 open_call=self.invocations.find(message.get("paperclipInvocationId")),
+                received=received,
             )
         )
 

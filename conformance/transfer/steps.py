@@ -3,9 +3,12 @@
 `host-flows.md` (e) is the source of every shape here. A step is text; who sends it is told in `carrier`.
 """
 
-import base64
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import IO
+
+import pybase64
 
 from conformance.steps import quote
 
@@ -30,13 +33,16 @@ class Step:
 # -- files -----------------------------------------------------------------------------------------------------------
 
 
-def write_file(path: str, content: bytes, unique: str) -> Iterator[Step]:
-    """A file goes up: prepare a draft, append it block by block, put it in place. An empty file has no block."""
+def write_file(path: str, content: bytes | IO[bytes], unique: str) -> Iterator[Step]:
+    """A file goes up: prepare a draft, append it block by block, put it in place. An empty file has no block.
+
+    From an open file no more than one block is in memory at a time.
+    """
     draft = draft_of(path, unique)
     yield Step(f"mkdir -p {quote(folder_of(path))} && rm -f {quote(draft)} && : > {quote(draft)}")
-    for start in range(0, len(content), BLOCK_BYTES):
-        block = base64.b64encode(content[start : start + BLOCK_BYTES]).decode()
-        yield Step(f"base64 -d >> {quote(draft)}", block)
+    source = io.BytesIO(content) if isinstance(content, bytes) else content
+    while block := source.read(BLOCK_BYTES):
+        yield Step(f"base64 -d >> {quote(draft)}", pybase64.b64encode_as_string(block))
     yield Step(f"mv -f {quote(draft)} {quote(path)}")
 
 

@@ -4,7 +4,7 @@ Only the byte ``\n`` ends a line: `str.splitlines` would cut at nine other chara
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 MAX_LINE_UNITS = 134_217_728
 """Longest line the host reads, in UTF-16 units (contract: protocol.md section 3). Longer ones are dropped."""
@@ -16,8 +16,7 @@ _CONTINUATIONS = bytes(range(0x80, 0xC0))
 _STARTS_OF_FOUR = bytes(range(0xF0, 0x100))
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):  # made for every line: a tuple is made three times as fast as a frozen dataclass
     """One line without its end. `size` is in bytes. `dropped`: it was too long; `data` then holds only its start."""
 
     data: bytes
@@ -56,6 +55,8 @@ class LineCutter:
         return self._complete(b"") if self._size else None
 
     def _complete(self, tail: bytes) -> Line:
+        if not self._size and len(tail) <= self._max_units:
+            return Line(tail, len(tail))
         self._hold(tail)
         line = Line(b"".join(self._parts), self._size, self._dropping)
         self._parts, self._size, self._units, self._dropping = [], 0, None, False

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias, cast
 
 from conformance.model import Json, JsonObject, RequirementId, items_of, object_of
 
@@ -29,8 +29,7 @@ class Shape(StrEnum):
     NOTIFICATION = "notification"
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):  # made for every line: a tuple is made three times as fast as a frozen dataclass
     """One message that the host would act on."""
 
     shape: Shape
@@ -61,9 +60,12 @@ def read_message(data: bytes) -> Reading:
     text = text.strip(_WHITE)
     if not text:
         return None, flaw
+    value: Json
     try:
-        value: Json = _DECODER.decode(text)
+        value, end = _DECODER.raw_decode(text)
     except (ValueError, RecursionError):
+        return None, flaw or _no_json(text)
+    if end != len(text):
         return None, flaw or _no_json(text)
     message, other = _classify(value, text)
     return message, flaw or other
@@ -75,7 +77,7 @@ def _classify(value: Json, text: str) -> Reading:
         if inner:
             return None, Flaw(RequirementId("RPC-001"), "several messages in one array on one line", inner)
         return None, _noise(text)
-    body = object_of(value)
+    body = cast("JsonObject", value)
     if body.get("jsonrpc") != "2.0":
         if not _resembles_a_message(body):
             return None, _noise(text)

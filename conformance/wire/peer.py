@@ -6,11 +6,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TypeGuard
+from dataclasses import dataclass
+from typing import NamedTuple, TypeGuard
 
 from conformance.errors import AnswerTimeout, MalformedAnswer, RpcError, WorkerGone
 from conformance.model import FrameNumber, Json, JsonObject, MethodName, RequirementId, object_of
+from conformance.wire.encode import encode
 from conformance.wire.lines import Line, LineCutter
 from conformance.wire.message import Flaw, Shape, read_message
 from conformance.wire.process import Command, WorkerProcess
@@ -21,6 +22,10 @@ EXIT_NOTICE_S = 0.5
 
 VIOLATIONS_KEPT = 100
 """Violations kept of each rule and worker (our choice: the first ones tell it all, and a worker may write for ever)."""
+
+NOTIFICATION_BYTES_KEPT = 32 << 20
+"""Bytes of notifications kept of one worker, beside those of calls that are open (our choice: a command's whole output
+comes in them)."""
 
 STDERR_LINE_UNITS = 65_536
 """Longest line of stderr that goes into the transcript (our choice)."""
@@ -41,16 +46,25 @@ class Violation:
     frame: FrameNumber
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Received:
-    """One message of the worker that is not an answer to a waiting call."""
+    """One message of the worker that is not an answer to a waiting call.
+
+    `forgotten`: it was old and there were too many, so its params are gone; the transcript has its start.
+    """
 
     frame: FrameNumber
     message: JsonObject
+    size: int = 0
+    forgotten: bool = False
+
+    def forget(self) -> None:
+        """Let go of what may be large."""
+        self.message = {key: value for key, value in self.message.items() if key != "params"}
+        self.forgotten = True
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(NamedTuple):  # made for every call: a tuple is made three times as fast as a frozen dataclass
     """The answer to one call, and where it stands in the transcript."""
 
     method: MethodName
@@ -59,27 +73,27 @@ class Reply:
     result: Json
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(NamedTuple):  # as Reply
     """One id that the worker has answered: in which frames, more than one if it answered again."""
 
     method: MethodName
-    frames: list[FrameNumber] = field(default_factory=list[FrameNumber])
+    frames: list[FrameNumber]
 
 
-@dataclass(frozen=True, slots=True)
-class _Pending:
+class _Pending(NamedTuple):  # as Reply
     method: MethodName
     sent: FrameNumber
-    future: "asyncio.Future[Reply]"
+    answer: "asyncio.Future[Reply]"
+    end: float
+    seconds: float
+    limit: str
 
 
-class _OutputClosed(Exception):
-    """The worker's stdout has ended while a call waited."""
+RequestHandler = Callable[[JsonObject, FrameNumber], None]
+"""Given a request of the worker; answers go out through `Peer.send_message`."""
 
-
-MessageHandler = Callable[[JsonObject, FrameNumber], None]
-"""Given a request or notification of the worker; answers, if any, go out through `Peer.send_message`."""
+NotificationHandler = Callable[[Received], None]
+"""Given a notification of the worker."""
 
 
 class Peer:
@@ -91,8 +105,8 @@ class Peer:
         transcript: Transcript,
         *,
         number: int,
-        on_request: MessageHandler,
-        on_notification: MessageHandler,
+        on_request: RequestHandler,
+        on_notification: NotificationHandler,
         first_id: int = 1,
     ) -> None:
         self.transcript = transcript
@@ -102,8 +116,13 @@ class Peer:
         self.unknown_answers: list[Received] = []
         self.requests: list[Received] = []
         self.notifications: list[Received] = []
+        self._kept_bytes = 0
+        self._forgotten = 0
         self._on_request = on_request
         self._on_notification = on_notification
+        self._loop = asyncio.get_running_loop()
+        self._watch: asyncio.TimerHandle | None = None
+        self._giving_up: asyncio.Task[None] | None = None
         self._ids = itertools.count(first_id)
         self._pending: dict[int | float, _Pending] = {}
         self._counts: Counter[str] = Counter()
@@ -137,34 +156,56 @@ class Peer:
         `beside` are keys next to `params`. Raises `AnswerTimeout`, `WorkerGone`, `RpcError` or `MalformedAnswer`.
         """
         number = next(self._ids)
-        sent = self.send_message({"jsonrpc": "2.0", "id": number, "method": method, "params": params, **(beside or {})})
+        answer = self._request(number, method, params, seconds, limit, beside)
         if on_sent is not None:
-            on_sent(sent)
-        if self.process.output_ended.is_set():
-            raise await self._gone(method)
-        loop = asyncio.get_running_loop()
-        call = self._pending[number] = _Pending(method, sent, loop.create_future())
-        timer = loop.call_later(seconds, self._fail, number, AnswerTimeout(method, seconds, limit))
+            on_sent(self._pending[number].sent)
         try:
-            return await call.future
-        except _OutputClosed:
-            raise await self._gone(method) from None
+            return await answer
         finally:
-            timer.cancel()
             self._pending.pop(number, None)
+
+    def request(self, method: MethodName, params: Json, *, seconds: float, limit: str) -> "asyncio.Future[Reply]":
+        """Send a request; the future has what `call` returns and raises. Cheaper where many calls are open at once."""
+        return self._request(next(self._ids), method, params, seconds, limit, None)
+
+    def _request(
+        self,
+        number: int,
+        method: MethodName,
+        params: Json,
+        seconds: float,
+        limit: str,
+        beside: Mapping[str, Json] | None,
+    ) -> "asyncio.Future[Reply]":
+        message: dict[str, Json] = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        if beside:
+            message.update(beside)
+        # One call alone goes out now. Of many, all but the first go out together.
+        sent = self._send(encode(message), at_once=not self._pending)
+        answer: asyncio.Future[Reply] = self._loop.create_future()
+        end = self._loop.time() + seconds
+        self._pending[number] = _Pending(method, sent, answer, end, seconds, limit)
+        if self.process.output_ended.is_set():
+            self._give_up_on_the_worker()
+        if self._watch is None or end < self._watch.when():
+            self._watch_from(end)
+        return answer
 
     def notify(self, method: str, params: Json) -> FrameNumber:
         """Send a notification."""
         return self.send_message({"jsonrpc": "2.0", "method": method, "params": params})
 
     def send_message(self, message: JsonObject) -> FrameNumber:
-        """Send any message, in ASCII: no line reader can find a line end inside it."""
-        return self.send_line(_ENCODER.encode(message).encode())
+        """Send any message."""
+        return self.send_line(encode(message))
 
     def send_line(self, line: bytes) -> FrameNumber:
         """Send one line as it is, recorded like any other."""
+        return self._send(line, at_once=True)
+
+    def _send(self, line: bytes, *, at_once: bool) -> FrameNumber:
         frame = self.transcript.add(self.number, Direction.TO_WORKER, line)
-        self.process.write(line + b"\n")
+        self.process.write(line, b"\n", at_once=at_once)
         return frame
 
     def violates(self, requirement: str, problem: str, frame: FrameNumber) -> None:
@@ -196,14 +237,18 @@ class Peer:
             frame = self.transcript.add(self.number, Direction.TO_HOST, rest.data, rest.size)
             if not self.process.disturbed:
                 self._note(Flaw(RequirementId("RPC-001"), "the last line has no newline at its end"), frame)
-        for number in self.pending_ids:
-            self._fail(number, _OutputClosed())
+        self._give_up_on_the_worker()
 
-    async def _gone(self, method: MethodName) -> WorkerGone:
+    def _give_up_on_the_worker(self) -> None:
+        if self._pending and (self._giving_up is None or self._giving_up.done()):
+            self._giving_up = self._loop.create_task(self._tell_that_it_is_gone())
+
+    async def _tell_that_it_is_gone(self) -> None:
         # The exit code and the last stderr lines arrive a moment after stdout has closed.
         await self.process.wait_exit(EXIT_NOTICE_S)
         await self.process.drain()
-        return WorkerGone(method, self.process.exit_code, self.process.stderr_tail)
+        for number, call in list(self._pending.items()):
+            self._fail(number, WorkerGone(call.method, self.process.exit_code, self.process.stderr_tail))
 
     def _take(self, line: Line) -> None:
         if line.dropped:
@@ -225,27 +270,41 @@ class Peer:
                 self.requests.append(Received(frame, message.body))
                 self._on_request(message.body, frame)
             case Shape.NOTIFICATION:
-                self.notifications.append(Received(frame, message.body))
-                self._on_notification(message.body, frame)
+                self._keep(Received(frame, message.body, line.size))
+                self._on_notification(self.notifications[-1])
+
+    def _keep(self, notification: Received) -> None:
+        """Keep it, and forget the oldest ones where there are too many, but none of a call that is open."""
+        self.notifications.append(notification)
+        self._kept_bytes += notification.size
+        open_since = next((call.sent for call in self._pending.values()), notification.frame)
+        while self._kept_bytes > NOTIFICATION_BYTES_KEPT:
+            oldest = self.notifications[self._forgotten]
+            if oldest.frame >= open_since:
+                return
+            oldest.forget()
+            self._kept_bytes -= oldest.size
+            self._forgotten += 1
 
     # -- answers
 
     def _answer(self, message: JsonObject, frame: FrameNumber) -> None:
         number = message["id"]
         call = self._pending.get(number) if _is_number(number) else None
-        if not _is_number(number) or call is None or call.future.done():
+        if not _is_number(number) or call is None or call.answer.done():
             self._answer_nobody(message, frame)
             return
-        self.answered.setdefault(number, Answered(call.method)).frames.append(frame)
+        self.answered[number] = Answered(call.method, [frame])
         error = message.get("error")
         if "error" in message and error is None:
             self._note(
                 Flaw(RequirementId("RPC-006"), "an answer has a null error beside its result", (message,)), frame
             )
         elif error is not None:
-            call.future.set_exception(self._error(call.method, error, frame))
+            self._fail(number, self._error(call.method, error, frame))
         else:
-            call.future.set_result(Reply(call.method, call.sent, frame, message["result"]))
+            del self._pending[number]
+            call.answer.set_result(Reply(call.method, call.sent, frame, message["result"]))
 
     def _answer_nobody(self, message: JsonObject, frame: FrameNumber) -> None:
         number = message["id"]
@@ -284,9 +343,25 @@ class Peer:
                 self._fail(number, error)
 
     def _fail(self, number: float, error: Exception) -> None:
-        call = self._pending.get(number)
-        if call is not None and not call.future.done():
-            call.future.set_exception(error)
+        call = self._pending.pop(number, None)
+        if call is not None and not call.answer.done():
+            call.answer.set_exception(error)
+
+    # -- time limits: one timer for all calls, because most are answered long before
+
+    def _watch_from(self, end: float) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+        self._watch = self._loop.call_at(end, self._look_at_the_time)
+
+    def _look_at_the_time(self) -> None:
+        self._watch = None
+        now = self._loop.time()
+        for number, call in list(self._pending.items()):
+            if call.end <= now:
+                self._fail(number, AnswerTimeout(call.method, call.seconds, call.limit))
+        if self._pending:
+            self._watch_from(min(call.end for call in self._pending.values()))
 
 
 def _too_long(line: Line) -> Flaw:
@@ -296,8 +371,4 @@ def _too_long(line: Line) -> Flaw:
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-_ENCODER = json.JSONEncoder(separators=(",", ":"))
-"""Made once, because making one costs more than a short message."""
+    return type(value) is int or isinstance(value, float)

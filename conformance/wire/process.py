@@ -3,6 +3,7 @@
 import asyncio
 import codecs
 import contextlib
+import itertools
 import os
 import signal
 import subprocess
@@ -14,8 +15,11 @@ from pathlib import Path
 
 from conformance.errors import EnvironmentFault
 
-READ_SIZE = 1 << 18
-"""Bytes asked of a pipe at once (our choice: four times a default pipe buffer)."""
+READ_SIZE = 1 << 16
+"""Bytes asked of a pipe at once (our choice: what a default pipe holds; room for more is made anew at every read)."""
+
+MOST_PIECES = 512
+"""Queued messages written at once (our choice; the system takes 1,024)."""
 
 STDERR_TAIL = 8_000
 """Characters of stderr kept for messages (contract: protocol.md section 3)."""
@@ -78,7 +82,9 @@ class WorkerProcess:
         self.output_ended = asyncio.Event()
         self._stderr_ended = asyncio.Event()
         self._reading = True
-        self._outbox: deque[memoryview] = deque()
+        self._outbox: deque[bytes | memoryview] = deque()
+        self._write_is_due = False
+        self._pipe_is_full = False
         self._stdin: int | None = self._take_over(self._child.stdin)
         self._stdout: int | None = self._take_over(self._child.stdout)
         self._stderr_fd: int | None = self._take_over(self._child.stderr)
@@ -96,28 +102,27 @@ class WorkerProcess:
         """The last characters it wrote to stderr."""
         return self._stderr
 
-    def write(self, data: bytes) -> None:
-        """Queue bytes for stdin. Bytes for a closed stdin are dropped: the end of the process tells more."""
+    def write(self, *pieces: bytes, at_once: bool = True) -> None:
+        """Queue bytes for stdin. Bytes for a closed stdin are dropped: the end of the process tells more.
+
+        With `at_once` they are written now, as far as the pipe takes them; otherwise together with others that come
+        before the event loop looks at its pipes again.
+        """
         if self._stdin is None:
             return
-        if not self._outbox:
-            try:
-                written = os.write(self._stdin, data)
-            except BlockingIOError:
-                written = 0
-            except OSError:
-                self._close_stdin()
-                return
-            if written == len(data):
-                return
-            self._loop.add_writer(self._stdin, self._write_more)
-            self._outbox.append(memoryview(data)[written:])
+        self._outbox.extend(filter(None, pieces))
+        if self._write_is_due or self._pipe_is_full:
+            return
+        if at_once:
+            self._write_out()
         else:
-            self._outbox.append(memoryview(data))
+            self._write_is_due = True
+            self._loop.call_soon(self._write_what_is_due)
 
     def end_stdin(self) -> None:
-        """Give the worker end of file, as a host that dies does. What is still queued for it is lost."""
+        """Give the worker end of file, as a host that dies does. What its full pipe did not take is lost."""
         self.disturbed = True
+        self._write_what_is_due()
         self._close_stdin()
 
     def pause_reading(self) -> None:
@@ -135,6 +140,7 @@ class WorkerProcess:
     def send_signal(self, number: signal.Signals) -> None:
         """Signal the worker itself, not what it started. Nothing happens when it has ended."""
         self.disturbed = True
+        self._write_what_is_due()
         self._child.send_signal(number)
 
     async def wait_exit(self, seconds: float) -> bool:
@@ -148,6 +154,7 @@ class WorkerProcess:
         """End the worker and whatever is left of its process group, then close every pipe. Safe to repeat."""
         if not self.exited.is_set():
             self.disturbed = True
+        self._write_what_is_due()
         self._kill_group()
         await self.wait_exit(KILL_LIMIT_S)
         self._kill_group()
@@ -181,28 +188,42 @@ class WorkerProcess:
 
     def _close_stdin(self) -> None:
         if self._stdin is not None:
-            self._loop.remove_writer(self._stdin)
+            if self._pipe_is_full:
+                self._loop.remove_writer(self._stdin)
             os.close(self._stdin)
             self._stdin = None
             self._outbox.clear()
 
-    def _write_more(self) -> None:
+    def _write_what_is_due(self) -> None:
+        if self._write_is_due:
+            self._write_is_due = False
+            self._write_out()
+
+    def _write_out(self) -> None:
         if self._stdin is None:
             return
         try:
             while self._outbox:
-                head = self._outbox[0]
-                written = os.write(self._stdin, head)
-                if written < len(head):
-                    self._outbox[0] = head[written:]
-                    return
-                self._outbox.popleft()
+                self._written(os.writev(self._stdin, list(itertools.islice(self._outbox, MOST_PIECES))))
         except BlockingIOError:
+            if not self._pipe_is_full:
+                self._pipe_is_full = True
+                self._loop.add_writer(self._stdin, self._write_out)
             return
         except OSError:
             self._close_stdin()
             return
-        self._loop.remove_writer(self._stdin)
+        if self._pipe_is_full:
+            self._pipe_is_full = False
+            self._loop.remove_writer(self._stdin)
+
+    def _written(self, size: int) -> None:
+        while size:
+            head = self._outbox.popleft()
+            if len(head) > size:
+                self._outbox.appendleft(memoryview(head)[size:])
+                return
+            size -= len(head)
 
     def _read_output(self) -> None:
         if self._stdout is None:

@@ -4,11 +4,10 @@ import contextlib
 import json
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self
+from typing import IO, NamedTuple, Self
 
 from conformance.model import FrameNumber, Json
 from conformance.redact import Leak, Redactor
@@ -29,8 +28,7 @@ class Direction(StrEnum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):  # made for every line: a tuple is made three times as fast as a frozen dataclass
     """One recorded line. `data` is its start when `size` (bytes, newline not counted) is over the kept length."""
 
     number: FrameNumber
@@ -81,7 +79,7 @@ class Transcript:
         number = FrameNumber(self._next)
         length = len(data) if size is None else size
         kept = data if length <= KEPT_BYTES else data[:KEPT_OF_A_LONG_LINE]
-        frame = Frame(number, worker, direction, round(self._clock() - self._start, 6), length, kept)
+        frame = Frame(number, worker, direction, self._clock() - self._start, length, kept)
         self.frames.append(frame)
         if self._file is not None:
             self._file.write(_as_json(frame, self.redactor) + "\n")
@@ -139,7 +137,7 @@ def _as_json(frame: Frame, redactor: Redactor) -> str:
 def _line(frame: Frame) -> dict[str, Json]:
     line: dict[str, Json] = {
         "frame": frame.number,
-        "t": frame.seconds,
+        "t": round(frame.seconds, 6),
         "worker": frame.worker,
         "dir": frame.direction,
         "bytes": frame.size,

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from conformance.errors import MalformedAnswer
-from conformance.model import FrameNumber, JsonObject, MethodName
+from conformance.model import MethodName
 from conformance.wire.peer import Peer
 from conformance.wire.process import Command
 from conformance.wire.transcript import Transcript
@@ -37,7 +37,7 @@ sys.stdin.read()
 """
 
 
-def ignore(_message: JsonObject, _frame: FrameNumber) -> None:
+def ignore(*_: object) -> None:
     """There is nothing but answers here."""
 
 

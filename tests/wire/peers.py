@@ -11,7 +11,7 @@ from pathlib import Path
 
 from conformance.errors import ProviderFault
 from conformance.model import FrameNumber, Json, JsonObject, MethodName
-from conformance.wire.peer import Peer, Reply
+from conformance.wire.peer import Peer, Received, Reply
 from conformance.wire.process import Command
 from conformance.wire.transcript import Direction, Transcript
 
@@ -52,8 +52,8 @@ async def peer_of(*argv: str, seen: Seen | None = None) -> AsyncGenerator[Peer]:
     def on_request(message: JsonObject, _frame: FrameNumber) -> None:
         told.requests.append(message)
 
-    def on_notification(message: JsonObject, _frame: FrameNumber) -> None:
-        told.notifications.append(message)
+    def on_notification(received: Received) -> None:
+        told.notifications.append(received.message)
 
     command = Command(argv, {"PATH": os.environ.get("PATH", os.defpath)}, Path("/"))
     peer = Peer(command, Transcript(), number=1, on_request=on_request, on_notification=on_notification)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from conformance.errors import AnswerTimeout, MalformedAnswer, RpcError, WorkerGone
 from conformance.model import Json
-from conformance.wire.peer import VIOLATIONS_KEPT, Reply
+from conformance.wire.peer import NOTIFICATION_BYTES_KEPT, VIOLATIONS_KEPT, Reply
 from conformance.wire.transcript import Direction
 
-from .peers import CALL, Echo, Seen, echo, peer_of, result, script_peer
+from .peers import CALL, PATIENCE_S, Echo, Seen, echo, peer_of, result, script_peer
 
 pytestmark = pytest.mark.asyncio
 
@@ -25,6 +25,13 @@ for place in range(0, len(answer), 3):
     sys.stdout.buffer.write(answer[place:place + 3])
     sys.stdout.buffer.flush()
 sys.stdin.buffer.read()
+"""
+
+ECHO_PARAMS = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": asked["params"]}), flush=True)
 """
 
 
@@ -331,3 +338,63 @@ async def test_answers_find_their_calls_in_any_order_and_any_pieces(
         replies = [await call for call in calls]
 
     assert [reply.result for reply in replies if isinstance(reply, Reply)] == [10, 20, 30, 40, 50, 60]
+
+
+async def test_many_requests_at_once_arrive_in_order_and_each_has_its_answer() -> None:
+    async with script_peer(ECHO_PARAMS) as peer:
+        answers = [peer.request(CALL, number, seconds=20, limit="test") for number in range(3_000)]
+
+        replies = await asyncio.gather(*answers)
+
+        assert [reply.result for reply in replies] == list(range(3_000))
+        assert [reply.received for reply in replies] == sorted(reply.received for reply in replies)
+        assert peer.pending == ()
+
+
+async def test_requests_of_a_worker_that_ends_fail_alike() -> None:
+    async with script_peer("import sys; sys.stdin.readline(); sys.exit(7)") as peer:
+        answers = [peer.request(CALL, number, seconds=20, limit="test") for number in range(3)]
+
+        faults = await asyncio.gather(*answers, return_exceptions=True)
+
+        assert [type(fault) for fault in faults] == [WorkerGone] * 3
+        assert {fault.exit_code for fault in faults if isinstance(fault, WorkerGone)} == {7}
+
+
+async def test_each_request_has_its_own_time_limit() -> None:
+    async with echo() as worker:
+        slow, quick = (
+            worker.peer.request(CALL, {}, seconds=seconds, limit=f"{seconds}") for seconds in (PATIENCE_S, 0.01)
+        )
+
+        with pytest.raises(AnswerTimeout):
+            await quick
+
+        assert not slow.done()
+        worker.say(result(1, '"late"'))
+        assert (await slow).result == "late"
+
+
+async def test_what_was_sent_before_the_end_of_stdin_reaches_the_worker() -> None:
+    async with script_peer(ECHO_PARAMS) as peer:
+        answers = [peer.request(CALL, number, seconds=20, limit="test") for number in range(10)]
+        peer.process.end_stdin()
+
+        assert [reply.result for reply in await asyncio.gather(*answers)] == list(range(10))
+
+
+async def test_old_notifications_are_let_go_but_none_of_a_call_that_is_open() -> None:
+    text = "x" * (1 << 20)
+    told = json.dumps({"jsonrpc": "2.0", "method": "tell", "params": {"text": text}})
+    most = NOTIFICATION_BYTES_KEPT // len(text)
+    async with echo() as worker:
+        worker.say(*[told] * 3)
+        await worker.all_said()
+        await worker.ask()
+        worker.say(*[told] * (most + 2))
+        await worker.all_said()
+
+        forgotten = [received.forgotten for received in worker.peer.notifications]
+
+    assert forgotten == [True] * 4 + [False] * (most + 3)
+    assert "params" not in worker.peer.notifications[0].message
