@@ -63,6 +63,20 @@ def other_value(rule: JsonObject, now: Json) -> Json:
     return next((value for value in fitting if not any(_same(value, other) for other in taken)), None)
 
 
+def unnamed_values(subject: Subject) -> dict[str, Json]:
+    """For each own field that is a number, a switch or a choice, another value that fits it.
+
+    A text is left out: it may name an image or a region, and whether that exists is not to be seen in the config.
+    """
+    fields = {
+        name: rule
+        for name, rule in own_fields(subject).items()
+        if "enum" in rule or rule.get("type") in {"boolean", "integer", "number"}
+    }
+    others = {name: other_value(rule, subject.stored_config.get(name)) for name, rule in fields.items()}
+    return {name: value for name, value in others.items() if value is not None}
+
+
 def allows(rule: JsonObject, value: Json) -> bool:
     """Whether a property allows a value. A rule that cannot be applied allows everything: the host applies none."""
     try:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from conformance.capabilities import claimed
-from conformance.form import defaults, own_fields, required_fields
-from conformance.model import CapabilityKey, object_of
+from conformance.form import allows, defaults, own_fields, required_fields, unnamed_values
+from conformance.model import CapabilityKey, Json, object_of
 from conformance.subject import Subject
 
 
@@ -25,12 +25,32 @@ OWN_MESSAGES = Gate(
     f"The worker is built on {SDK}, which leaves U+2028 and U+2029 as they are: a limit of the platform, not the "
     "provider's fault.",
 )
+SHORT_LIFE_MS = 4000
+"""A `timeoutMs` that is short to wait for, and longer than any one command takes (our choice)."""
+
+LONG_LIFE_MS = 90_000
+"""A `timeoutMs` with room for a command that takes longer than a minute (our choice)."""
+
+A_SHORT_TIME_IN_THE_CONFIG = Gate(
+    lambda subject: (
+        "timeoutMs" in subject.typed_properties and allows(subject.typed_properties["timeoutMs"], SHORT_LIFE_MS)
+    ),
+    "The driver's configSchema has no timeoutMs that could be as short as a few seconds.",
+)
+A_LONG_TIME_IN_THE_CONFIG = Gate(
+    lambda subject: _number(subject.config.get("timeoutMs")) >= LONG_LIFE_MS,
+    f"The config under test does not set timeoutMs to {LONG_LIFE_MS} or more, so no command that long is tried.",
+)
 SECRET_FIELDS = Gate(
     lambda subject: bool(subject.secret_fields), "The driver's configSchema has no property with format secret-ref."
 )
 OWN_FIELDS = Gate(
     lambda subject: bool(own_fields(subject)),
     "The driver's configSchema names no setting with a type, beside secrets and keys of the host.",
+)
+FIELDS_WITHOUT_NAMES = Gate(
+    lambda subject: bool(unnamed_values(subject)),
+    "The driver's configSchema has no setting that is a number, a switch or a choice, beside keys of the host.",
 )
 A_CONFIG_CAN_BE_WRONG = Gate(
     lambda subject: bool(own_fields(subject) or required_fields(subject)),
@@ -80,3 +100,7 @@ A_MINIMUM_VERSION = Gate(
     lambda subject: any(name in subject.manifest_object for name in ("minimumHostVersion", "minimumPaperclipVersion")),
     "The manifest names no minimum host version.",
 )
+
+
+def _number(value: Json) -> float:
+    return value if isinstance(value, int | float) else 0

@@ -12,12 +12,20 @@ from conformance.answer import Answer, answer_of
 from conformance.checks import check
 from conformance.evidence import Blocked, show
 from conformance.expect import expect, expect_alive, expect_answered, expect_equal, expect_none_of, expect_shape
-from conformance.form import allows, defaults, other_value, own_fields, required_fields, wrong_value
-from conformance.gates import A_CONFIG_CAN_BE_WRONG, DEFAULTS, OWN_FIELDS, SECRET_FIELDS
+from conformance.form import (
+    allows,
+    defaults,
+    other_value,
+    own_fields,
+    required_fields,
+    unnamed_values,
+    wrong_value,
+)
+from conformance.gates import A_CONFIG_CAN_BE_WRONG, DEFAULTS, FIELDS_WITHOUT_NAMES, OWN_FIELDS, SECRET_FIELDS
 from conformance.host.lease import REALIZATION, REUSE, Lease
 from conformance.model import Cost, Json, JsonObject, Level, RequirementId, items_of, object_of
 from conformance.provider import Launcher, Provider
-from conformance.steps import initialize_worker
+from conformance.steps import destroy_lease, initialize_worker, lease_of, run_to_success
 
 MUST, SHOULD = Level.MUST, Level.SHOULD
 
@@ -29,6 +37,9 @@ TIME_MS = 120_000
 
 REMOVED_KEYS = ("useSessions", "useLogStream", "streamAgentSessionOutput")
 """Settings that sandbox providers once had."""
+
+MOST_SETTINGS = 5
+"""So many settings are tried one at a time, for each costs a lease (our choice)."""
 
 CALLED_MISSING = re.compile(r"\b(required|missing)\b", re.IGNORECASE)
 """How an error text says that nothing was given."""
@@ -77,6 +88,22 @@ async def a_wrong_config_is_refused_with_a_reason(provider: Provider) -> None:
             advice="Check each setting at save time; a silent default makes every later run go wrong.",
         )
     await expect_alive(provider)
+
+
+@check("CFG-002", level=SHOULD, cost=Cost.MANY, when=FIELDS_WITHOUT_NAMES)
+async def a_config_that_was_accepted_starts_a_sandbox(provider: Provider, lease: Lease) -> None:
+    """What is accepted at save time can be used: settings that do not go together are refused with their names."""
+    await run_to_success(provider, lease, "true")
+    for changes in await accepted_changes(provider):
+        answer = await answer_of(provider.acquire({**provider.config, **changes}))
+        expect(
+            answer,
+            answer.fault is None,
+            that=f"a sandbox starts with {show(changes)}, which the validation accepts",
+            observed=answer.came,
+            advice="Refuse at save time what acquire would refuse, and name the settings that do not go together.",
+        )
+        await destroy_lease(provider, lease_of(provider, answer))
 
 
 @check("CFG-003", level=MUST)
@@ -297,6 +324,22 @@ async def accept_config(provider: Provider) -> None:
         raise Blocked(RequirementId("CFG-001"), f"the config under test is not accepted: {answer.came}", answer.frames)
 
 
+async def accepted_changes(provider: Provider) -> list[dict[str, Json]]:
+    """Settings that differ from the config under test and pass the validation: one at a time, then all together.
+
+    Taken away from the config under test, a setting would be missed too: the author gives what his provider needs.
+    """
+    values = unnamed_values(provider.subject)
+    alone: list[dict[str, Json]] = [{name: value} for name, value in values.items()][:MOST_SETTINGS]
+    together = [dict(values)] if len(values) > 1 else []
+    accepted: list[dict[str, Json]] = []
+    for changes in (*alone, *together):
+        answer = await answer_of(provider.validate_config({**provider.stored_config, **changes}))
+        if answer.fields.get("ok") is True:
+            accepted.append(changes)
+    return accepted
+
+
 def fitting_defaults(provider: Provider) -> dict[str, Json]:
     """The defaults of the schema; blocked by MAN-012 where one does not even fit its own property."""
     subject = provider.subject
@@ -331,7 +374,8 @@ def wrong_configs(provider: Provider) -> list[tuple[str, dict[str, Json]]]:
         (f"without {name}, which is required", {key: value for key, value in config.items() if key != name})
         for name in required_fields(subject)
     ]
-    return [*mistyped, *incomplete]
+    blank = [(f"with a blank {name}", {**config, name: " "}) for name in [subject.template_field] if name]
+    return [*mistyped, *incomplete, *blank]
 
 
 def changed_configs(provider: Provider) -> list[tuple[str, dict[str, Json]]]:

@@ -22,8 +22,9 @@ from conformance.expect import (
     expect_shape,
     expect_stdout,
 )
+from conformance.gates import A_LONG_TIME_IN_THE_CONFIG, A_SHORT_TIME_IN_THE_CONFIG, LONG_LIFE_MS, SHORT_LIFE_MS
 from conformance.host.lease import Lease
-from conformance.model import Cost, JsonObject, LeaseId, Level
+from conformance.model import Cost, Json, JsonObject, LeaseId, Level
 from conformance.overlap import PAUSE_S, cut_off, fresh_directory, kept_open, side_by_side, until_file
 from conformance.payloads import (
     DIGEST,
@@ -46,7 +47,9 @@ from conformance.provider import Provider, answer_of
 from conformance.steps import (
     Outcome,
     execute_problems,
+    lease_of,
     quote,
+    realize_workspace,
     run_program,
     run_script,
     run_to_success,
@@ -61,6 +64,13 @@ RANDOM_TEXTS = 40
 """Random texts beside the table of nasty ones: as many as still make a short command line."""
 
 BOURNE = "#!/bin/sh\n"
+
+WORK_STEPS = 6
+WORK_STEP_S = 0.8
+"""Commands, and the seconds that each takes: together more than `SHORT_LIFE_MS` (our choice)."""
+
+LONGER_THAN_A_DEFAULT_S = 75
+"""Longer than the minute that several client libraries grant by default (our choice)."""
 
 
 # --- the result
@@ -668,6 +678,20 @@ async def files_last_from_one_call_to_the_next(provider: Provider, lease: Lease)
     expect_stdout(outcome, "kept\nkept\n", advice="Run all commands of a lease in one and the same sandbox.")
 
 
+@check("EXEC-026", level=SHOULD, cost=OWN, when=A_SHORT_TIME_IN_THE_CONFIG)
+async def a_lease_lasts_as_long_as_it_is_used(provider: Provider) -> None:
+    """Where timeoutMs is the life of a sandbox, each command puts its end off: no run may lose it on the way."""
+    config = await short_lived(provider)
+    lease = await realize_workspace(provider, lease_of(provider, await provider.acquire(config)))
+    folder = await fresh_directory(provider, lease)
+
+    for number in range(WORK_STEPS):
+        outcome = await run_script(
+            provider, lease, f"sleep {WORK_STEP_S}; echo {number} >> steps; tail -n 1 steps", cwd=folder
+        )
+        expect_stdout(outcome, f"{number}\n", advice="Put the end of a sandbox off with every command that it runs.")
+
+
 @check("EXEC-027", level=MUST, cost=OWN)
 async def short_commands_are_answered_beside_a_long_one_and_not_mixed(provider: Provider, spare: Lease) -> None:
     """While the agent's command is open the host sends control commands on the same lease and needs their answers."""
@@ -816,6 +840,16 @@ async def four_hours_are_an_accepted_limit(provider: Provider, lease: Lease) -> 
     expect_stdout(outcome, "agent\n", advice="Cut the time to your backend's maximum without an error.")
 
 
+@check("EXEC-031", level=SHOULD, cost=Cost.LONG, when=A_LONG_TIME_IN_THE_CONFIG)
+async def a_command_may_take_longer_than_a_minute(provider: Provider, lease: Lease) -> None:
+    """A command whose limit allows it runs on past a minute, which client libraries have as a default of their own."""
+    script = f"sleep {LONGER_THAN_A_DEFAULT_S}; echo done"
+
+    outcome = await run_script(provider, lease, script, timeout_ms=LONG_LIFE_MS)
+
+    expect_stdout(outcome, "done\n", advice="Hand the limit of the call to every client on the way to the command.")
+
+
 @check("EXEC-032", level=SHOULD, cost=SHARED)
 async def all_commands_run_as_one_user(provider: Provider, lease: Lease) -> None:
     """Every command of a lease runs as the same user, in a session or not, with or without stdin and env."""
@@ -876,6 +910,13 @@ def expect_not_success(answer: Answer, what: str, *, works: bool = False, advice
         observed=answer.came,
         advice=advice,
     )
+
+
+async def short_lived(provider: Provider) -> dict[str, Json]:
+    """The config with a short timeoutMs; as it is where the provider does not take one so short."""
+    short: dict[str, Json] = {"timeoutMs": SHORT_LIFE_MS}
+    answer = await answer_of(provider.validate_config({**provider.stored_config, **short}))
+    return {**provider.config, **(short if answer.fields.get("ok") is True else {})}
 
 
 async def expect_path_decides(provider: Provider, lease: Lease) -> None:

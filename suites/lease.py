@@ -693,6 +693,35 @@ async def a_resumed_lease_takes_commands_at_once(provider: Provider, kept: Lease
         )
 
 
+@check("LEASE-024", level=SHOULD, cost=Cost.SHARED, needs=REUSABLE, when=A_SECRET_IN_THE_CONFIG)
+async def a_refused_login_is_not_taken_for_a_loss(provider: Provider, kept: Lease) -> None:
+    """A backend that turns the credentials away has not lost the sandbox: that is an error, and the work is kept."""
+    name = provider.new_id()
+    async with awake(provider, kept) as lease:
+        await write_file(provider, lease, f"{lease.remote_cwd}/{name}", "still there")
+
+    refused = await answer_of(provider.resume(kept, with_wrong_secrets(provider, provider.reuse_config)))
+    again = await answer_of(provider.resume(kept))
+    script = f"cat {quote(f'{kept.remote_cwd}/{name}')}"
+    seen = await answer_of(provider.execute(kept, kept.shell, ["-c", script], cwd="/"))
+    await release_lease(provider, kept)
+
+    expect(
+        refused,
+        isinstance(refused.fault, RpcError) or bool(refused.fields.get("providerLeaseId")),
+        that="a resume with wrong credentials is an error, and does not say that the lease is lost",
+        observed=refused.came,
+        advice="Answer with providerLeaseId null only when the backend says that there is no such sandbox.",
+    )
+    expect(
+        seen,
+        again.fields.get("providerLeaseId") == kept.id and seen.fields.get("stdout") == "still there",
+        that="the next resume, with the right credentials, hands out the same sandbox with its files",
+        observed=f"{again.came}, then {seen.came}",
+        advice="Remove nothing because a call to the backend failed.",
+    )
+
+
 @check("LEASE-025", level=SHOULD, cost=Cost.SHARED, needs=REUSABLE)
 async def resume_returns_the_same_id(provider: Provider, kept: Lease) -> None:
     """The host puts the new id in place of the old one, and forgets the old."""

@@ -13,15 +13,17 @@ from conformance.plan import bench_for, make_plan
 from conformance.settings import Options, read_settings
 from conformance.wire.transcript import Transcript
 
-SCRIPT = Path(__file__).with_name("lenient_provider.py")
+LENIENT = Path(__file__).with_name("lenient_provider.py")
 
 
-def states_of(name: str, folder: Path, *prefixes: str) -> dict[RequirementId, set[State]]:
+def states_of(
+    name: str, folder: Path, *prefixes: str, script: Path = LENIENT, config: str | None = None
+) -> dict[RequirementId, set[State]]:
     """The states of all checks of a provider whose requirement starts with one of the prefixes."""
-    command = (sys.executable, str(SCRIPT), name)
+    command = (sys.executable, str(script), name)
     manifest = folder / "manifest.json"
     manifest.write_bytes(subprocess.run([*command, "--manifest"], check=True, capture_output=True).stdout)
-    options = Options(f"cmd:{shlex.join(command)}", manifest=str(manifest), seed=1)
+    options = Options(f"cmd:{shlex.join(command)}", manifest=str(manifest), config=config, seed=1)
     return asyncio.run(_judge(options, folder, prefixes))
 
 

@@ -2,13 +2,11 @@
 
 import random
 import subprocess
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.model import State
 from conformance.payloads import (
     DIGEST,
     NASTY_TEXTS,
@@ -29,9 +27,6 @@ from conformance.payloads import (
 from conformance.suites.execute import script_of_size
 
 from .host.live import live_provider
-from .lenient import states_of
-
-FINE = {State.PASS, State.NOT_APPLICABLE, State.UNSUPPORTED}
 
 WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=20)
 """Texts that can be an argument or the value of a variable."""
@@ -43,23 +38,6 @@ def run(script: str, *words: str, variables: dict[str, str] | None = None, stdin
     return subprocess.run(
         command, env=environment, input=stdin.encode(), capture_output=True, check=True
     ).stdout.decode()
-
-
-@pytest.mark.parametrize(
-    ("provider", "warned"),
-    [
-        ("OneStream", {"EXEC-015", "EXEC-018"}),
-        ("OwnPath", {"EXEC-009"}),
-        ("LostLeaseFails", set[str]()),
-        ("Confined", set[str]()),
-        ("NoSignals", set[str]()),
-    ],
-)
-def test_where_good_providers_differ_none_is_failed(tmp_path: Path, provider: str, warned: set[str]) -> None:
-    states = states_of(provider, tmp_path, "EXEC-")
-
-    assert {number for number, seen in states.items() if not seen <= FINE} == warned
-    assert all(seen <= FINE | {State.WARN} for seen in states.values())
 
 
 @settings(max_examples=25, deadline=None)
