@@ -86,7 +86,12 @@ def read_account(path: Path) -> Account | None:
 
     Raises `UsageFault` for a file that is something else, and `OSError` when it cannot be read.
     """
-    first, *lines = path.read_bytes().split(b"\n")
+    return add_up(path, path.read_bytes())
+
+
+def add_up(path: Path, content: bytes) -> Account | None:
+    """The same, for what was read from `path` already."""
+    first, *lines = content.split(b"\n")
     header = _parsed(first)
     if header is None and not lines:
         return None

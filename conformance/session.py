@@ -26,7 +26,7 @@ from conformance.judge import Judge, Result
 from conformance.model import ExitCode, State
 from conformance.places import SUITES, folder_of
 from conformance.plan import Plan, bench_for, make_plan
-from conformance.reaper.earlier import clear, complaint, ledger_path
+from conformance.reaper.earlier import WORK_PREFIX, clear, complaint, ledger_path
 from conformance.reaper.guard import Guard, remove_work
 from conformance.reaper.reference import reference
 from conformance.record import advertised, declared, events_of, header, late_observation
@@ -129,7 +129,7 @@ def install(config: pytest.Config) -> None:
         settings = read_settings(options, current_environment(), config.invocation_params.dir)
     except UsageFault as fault:
         raise pytest.UsageError(fault.sentence()) from fault
-    work = Path(tempfile.mkdtemp(prefix="provider-conformance-"))
+    work = Path(tempfile.mkdtemp(prefix=WORK_PREFIX))
     run = Run(config, options, settings, work, Redactor(settings.secrets))
     if run.worker_input is not None:
         run.settings = replace(settings, seed=run.worker_input["conformance"]["seed"])

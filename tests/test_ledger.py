@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from conformance.account import Account, read_account
+from conformance.account import Account, add_up, read_account
 from conformance.errors import EnvironmentFault, UsageFault
 from conformance.host.lease import Keeper, Lease
 from conformance.host.setup import Setup, Template
@@ -114,37 +114,42 @@ def may_exist(label: str, said: list[Any]) -> bool:
 
 
 def test_no_death_at_any_byte_loses_what_may_exist(tmp_path: Path) -> None:
+    path = tmp_path / "ledger.jsonl"
+    whole, start, said = a_whole_life(path), 0, list[Any]()
+    for line in whole.splitlines(keepends=True):
+        labels = [each["label"] for each in said if each["entry"] == "intent"]
+        still_open = [label for label in labels if may_exist(label, said)]
+        named = {each["label"] for each in said if each["entry"] == "answered"}
+        # A line that lacks its newline only may count as well: nobody has acted upon it yet.
+        for end in range(start, start + len(line) - 1):
+            account = add_up(path, whole[:end])
+            if not said:
+                assert account is None
+                continue
+            assert account is not None
+            assert list(account.entries) == labels
+            assert [entry.label for entry in account.open] == still_open
+            assert {entry.label for entry in account.entries.values() if entry.id is not None} == named
+        start += len(line)
+        said.append(json.loads(line))
+
+
+def test_a_ledger_that_was_cut_can_be_written_on(tmp_path: Path) -> None:
     whole, cut = a_whole_life(tmp_path / "whole.jsonl"), tmp_path / "cut.jsonl"
-    for end in range(len(whole)):
-        # Whether a line counts that lacks nothing but its newline is all the same: it was not yet acted upon.
-        said = [json.loads(line) for line in whole[: end + (whole[end] == ord("\n"))].split(b"\n")[:-1]]
-        cut.write_bytes(whole[:end])
-
-        account = read_account(cut)
-
-        if not said:
-            assert account is None
-            continue
-        assert account is not None
-        labels = [line["label"] for line in said if line["entry"] == "intent"]
-        assert list(account.entries) == labels
-        assert [entry.label for entry in account.open] == [label for label in labels if may_exist(label, said)]
-        named = {line["label"] for line in said if line["entry"] == "answered"}
-        assert {entry.label for entry in account.entries.values() if entry.id is not None} == named
-
-
-def test_a_ledger_cut_at_any_byte_can_be_written_on(tmp_path: Path) -> None:
-    whole, cut = a_whole_life(tmp_path / "whole.jsonl"), tmp_path / "cut.jsonl"
-    for end in range(whole.index(b"\n"), len(whole)):
-        cut.write_bytes(whole[:end])
-        before = written(cut)
-        journal = Journal(cut, Redactor({}), frozenset())
-        for entry in before.open:
-            journal.settled(entry.restored({}), Ending.DESTROYED)
-        journal.close()
-        after = written(cut)
-        assert (after.open, after.damaged) == ([], 0)
-        assert list(after.entries) == list(before.entries)
+    first, *lines = whole.splitlines(keepends=True)
+    start = len(first)
+    for line in lines:
+        for end in (start, start + 1, start + len(line) // 2, start + len(line) - 1):
+            cut.write_bytes(whole[:end])
+            before = written(cut)
+            journal = Journal(cut, Redactor({}), frozenset())
+            for entry in before.open:
+                journal.settled(entry.restored({}), Ending.DESTROYED)
+            journal.close()
+            after = written(cut)
+            assert (after.open, after.damaged) == ([], 0)
+            assert list(after.entries) == list(before.entries)
+        start += len(line)
 
 
 def test_a_line_about_an_entry_that_is_lost_is_not_passed_over(tmp_path: Path) -> None:

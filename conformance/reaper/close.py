@@ -32,6 +32,8 @@ CLOSE_LIMIT_S = 600.0
 AT_ONCE = 8
 """How many entries are closed side by side (our choice: a backend that is asked for more may refuse)."""
 
+DAMAGED = "What some lines of the ledger tell of is in no other line: it was changed or damaged."
+
 _LOOK_AGAIN_S = 0.05
 """Pause between two tries to get the lock of a ledger."""
 
@@ -62,7 +64,7 @@ def reap(path: Path, settings: Settings, *, wait_s: float = 0.0) -> Reaped:
     try:
         account = read_account(path)
         if account is None or not account.open:
-            return Reaped()
+            return Reaped() if account is None or account.settled else Reaped(left=(DAMAGED,))
         reaped = asyncio.run(_close_all(account, settings, journal))
     except ConformanceError as fault:
         _write(journal, f"Nothing was closed: {fault.sentence()}")

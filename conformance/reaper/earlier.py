@@ -11,6 +11,9 @@ from conformance.errors import UsageFault
 
 PATTERN = "ledger-*.jsonl"
 
+WORK_PREFIX = "provider-conformance-"
+"""How the name of a run's private directory starts."""
+
 
 def ledger_path(folder: Path, work: Path) -> Path:
     """Where the ledger of a process lies; its private directory lends it a name that no other has."""
@@ -22,7 +25,7 @@ def clear(folder: Path) -> list[Account]:
     left = list[Account]()
     for path in ledgers_in(folder):
         with contextlib.suppress(OSError, UsageFault):
-            if _in_use(path):
+            if in_use(path):
                 continue
             account = read_account(path)
             if account is not None and not account.settled:
@@ -49,7 +52,8 @@ def complaint(left: Sequence[Account]) -> str:
     )
 
 
-def _in_use(path: Path) -> bool:
+def in_use(path: Path) -> bool:
+    """Whether a process holds this ledger. Raises `OSError` when it cannot be opened."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
