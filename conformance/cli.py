@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from conformance.catalogue import Row, catalogue
-from conformance.commands import diff, index, replay, sign, verify
+from conformance.commands import diff, index, reap, replay, sign, verify
 from conformance.commands.parts import Command, Commands, add_command
 from conformance.contract import load_contract, revisions
 from conformance.errors import ConformanceError, UsageFault
@@ -66,6 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     sign.add(commands)
     verify.add(commands)
     index.add(commands)
+    reap.add(commands)
     return parser
 
 

@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol, TypeAlias
 
 from conformance.host.lease import Lease
 from conformance.host.setup import Setup, Template
+from conformance.model import JsonObject
+
+Held: TypeAlias = Lease | Setup | Template
 
 
 class Ending(StrEnum):
@@ -16,13 +20,22 @@ class Ending(StrEnum):
     UNKNOWN = "unknown"
 
 
+class Kind(StrEnum):
+    """What an entry stands for."""
+
+    LEASE = "lease"
+    SETUP = "setup"
+    TEMPLATE = "template"
+
+
 @dataclass
 class Entry:
     """One acquire, one setup or one captured template. `held` is None until it is answered; `ending`, while open."""
 
     label: str
     check: str
-    held: Lease | Setup | Template | None = None
+    kind: Kind = Kind.LEASE
+    held: Held | None = None
     ending: Ending | None = None
     plain: bool = False
     """Whether it is an ordinary single-use lease: another check may go on with it."""
@@ -38,14 +51,41 @@ class Entry:
     @property
     def is_sandbox(self) -> bool:
         """Whether it runs and is billed as a sandbox. A template only takes up space."""
-        return not isinstance(self.held, Template)
+        return self.kind is not Kind.TEMPLATE
+
+    @property
+    def named(self) -> bool:
+        """Whether what it holds, if anything, can be named in a call."""
+        return self.held is not None and (isinstance(self.held, Template) or self.held.id is not None)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether what it stands for may still exist."""
+        return self.ending in {None, Ending.UNKNOWN}
+
+
+class Record(Protocol):
+    """Where a ledger is written down. `intent` raises `EnvironmentFault` when it cannot; the others never do."""
+
+    def intent(self, entry: Entry, params: JsonObject) -> None:
+        """Write that a call is about to be sent which may make something; it is safe on the disk on return."""
+
+    def answered(self, entry: Entry) -> None:
+        """Write what an answer has handed out."""
+
+    def settled(self, entry: Entry, ending: Ending) -> None:
+        """Write how an entry was closed."""
+
+    def doubted(self, entry: Entry, disproved: Ending) -> None:
+        """Write that an ending turned out to be false."""
 
 
 @dataclass
 class Ledger:
-    """Entries in the order of their acquires, and the events that tell of them."""
+    """Entries in the order of their acquires, the events that tell of them, and the record of them on the disk."""
 
     prefix: str = "L"
+    record: Record | None = None
     entries: list[Entry] = field(default_factory=list[Entry])
     _untold: list[tuple[str, dict[str, str]]] = field(default_factory=list[tuple[str, dict[str, str]]])
 
@@ -55,22 +95,32 @@ class Ledger:
         self._untold = [(check, event) for check, event in self._untold if checks and check not in checks]
         return taken
 
-    def intend(self, check: str) -> Entry:
-        """Note an acquire before it is sent."""
-        entry = Entry(f"{self.prefix}{len(self.entries) + 1}", check)
+    def intend(self, check: str, kind: Kind = Kind.LEASE, params: JsonObject | None = None) -> Entry:
+        """Note a call that may make something before it is sent with `params`.
+
+        Raises `EnvironmentFault` when that cannot be written down: the call must not be sent then.
+        """
+        entry = Entry(f"{self.prefix}{len(self.entries) + 1}", check, kind)
+        if self.record is not None:
+            self.record.intent(entry, {} if params is None else params)
         self.entries.append(entry)
-        self._untold.append((check, {"event": "lease-open", "lease": entry.label, "check": check}))
+        if entry.is_sandbox:
+            self._untold.append((check, {"event": "lease-open", "lease": entry.label, "check": check}))
         return entry
 
-    def hold(self, check: str, template: Template) -> None:
-        """Note a template. It is no lease, so the event stream says nothing of it."""
-        self.entries.append(Entry(f"{self.prefix}{len(self.entries) + 1}", check, template))
+    def answer(self, entry: Entry, held: Held | None) -> None:
+        """Add what the answer to the call has handed out."""
+        entry.held = held
+        if held is not None and self.record is not None:
+            self.record.answered(entry)
 
     def settle(self, entry: Entry, ending: Ending) -> None:
         """Close an entry. An entry that was confirmed gone stays so; an unknown one may still be confirmed."""
         if entry.ending not in {None, Ending.UNKNOWN} or ending is entry.disproved:
             return
         entry.ending = ending
+        if self.record is not None:
+            self.record.settled(entry, ending)
         if entry.is_sandbox:
             self._untold.append((entry.check, {"event": "lease-close", "lease": entry.label, "how": str(ending)}))
 
@@ -87,8 +137,11 @@ class Ledger:
     def doubt(self, label: str) -> None:
         """Open the entry of a lease again whose sandbox was found alive after it had been reported gone."""
         for entry in self.entries:
-            if entry.label == label and entry.ending in {Ending.RELEASED, Ending.DESTROYED}:
-                entry.disproved, entry.ending = entry.ending, None
+            disproved = entry.ending
+            if entry.label == label and (disproved is Ending.RELEASED or disproved is Ending.DESTROYED):
+                entry.disproved, entry.ending = disproved, None
+                if self.record is not None:
+                    self.record.doubted(entry, disproved)
                 self._untold.append((entry.check, {"event": "lease-open", "lease": label, "check": entry.check}))
                 self.settle(entry, Ending.UNKNOWN)
 
@@ -101,16 +154,16 @@ class Ledger:
     def open_entries(self, check: str | None = None) -> list[Entry]:
         """Entries that hold something that may still exist and can be named; of one check, or of all."""
         return [
-            entry
-            for entry in self.entries
-            if entry.held is not None
-            and (entry.lease is None or entry.lease.id is not None)
-            and entry.ending in {None, Ending.UNKNOWN}
-            and (check is None or entry.check == check)
+            entry for entry in self.entries if entry.is_open and entry.named and (check is None or entry.check == check)
         ]
 
+    @property
+    def all_closed(self) -> bool:
+        """Whether nothing is left that may still exist, named or not."""
+        return not any(entry.is_open for entry in self.entries)
 
-def _names_same(one: Lease | Setup | Template | None, other: Setup | Template) -> bool:
+
+def _names_same(one: Held | None, other: Setup | Template) -> bool:
     # The host's record of a setup grows from call to call; its handle is what stays.
     if isinstance(other, Setup):
         return isinstance(one, Setup) and one.id == other.id

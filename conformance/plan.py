@@ -15,6 +15,8 @@ from conformance.host.find import Unpacked, find_package
 from conformance.host.limits import Limits
 from conformance.host.tenant import random_uuid
 from conformance.host.worker import Launch
+from conformance.journal import Journal
+from conformance.ledger import Ledger
 from conformance.model import RequirementId
 from conformance.settings import Settings
 from conformance.subject import Subject, make_subject
@@ -92,8 +94,19 @@ def _hooks_of_a_directory(root: str) -> Hooks:
     return Hooks(("sh", "-c", listing, "sh", root), ("rm", "-rf", f"{root}/{PLACE}"))
 
 
-def bench_for(plan: Plan, transcript: Transcript, work: Path, environment: Mapping[str, str]) -> Bench:
-    """The bench that the checks of one kit process share. `environment` is the kit's own."""
+def bench_for(
+    plan: Plan,
+    transcript: Transcript,
+    work: Path,
+    environment: Mapping[str, str],
+    *,
+    journal: Journal | None = None,
+    prefix: str = "L",
+) -> Bench:
+    """The bench that the checks of one kit process share. `environment` is the kit's own.
+
+    `journal` is where its ledger is written down; labels of leases start with `prefix`.
+    """
     launch = Launch(
         package=plan.subject.package,
         contract=plan.subject.contract,
@@ -104,5 +117,6 @@ def bench_for(plan: Plan, transcript: Transcript, work: Path, environment: Mappi
         own_environment=environment,
         pass_through=plan.settings.pass_env,
         secrets=plan.subject.secret_ids,
+        on_start=journal.worker if journal is not None else None,
     )
-    return Bench(plan.subject, launch, plan.settings.seed)
+    return Bench(plan.subject, launch, plan.settings.seed, Ledger(prefix, journal))

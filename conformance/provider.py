@@ -17,7 +17,7 @@ from conformance.host.params import ParamsMaker
 from conformance.host.setup import Setup, Template, setup_of, template_of
 from conformance.host.tenant import Tenant, host_time, random_uuid
 from conformance.host.worker import Launch, Worker
-from conformance.ledger import Ending, Entry, Ledger
+from conformance.ledger import Ending, Entry, Kind, Ledger
 from conformance.model import FrameNumber, Json, JsonObject, MethodName, object_of
 from conformance.subject import Subject
 
@@ -124,15 +124,14 @@ class Provider(Calls):
 
     async def acquire_with(self, params: JsonObject) -> Answer:
         """`environmentAcquireLease` with the given params, under the ledger's eyes."""
-        entry = self.ledger.intend(self.trace.check)
+        entry = self.ledger.intend(self.trace.check, params=params)
         entry.plain = params.get("config") == self.config and "requestedExpiresAt" not in params
         try:
             answer = await self.call("environmentAcquireLease", params)
         except ProviderFault as fault:
-            refused = isinstance(fault, RpcError)
-            self.ledger.settle(entry, Ending.NEVER_OPENED if refused else Ending.UNKNOWN)
+            self._unanswered(entry, fault)
             raise
-        entry.held = self.keeper.lease(entry.label, self.tenant, params, answer.result)
+        self.ledger.answer(entry, self.keeper.lease(entry.label, self.tenant, params, answer.result))
         if entry.lease is None or entry.lease.id is None:
             # Only null says that there is nothing to clean up; no id at all may mean a sandbox that nobody can name.
             nothing = entry.lease is not None and answer.fields.get("providerLeaseId", "") is None
@@ -152,8 +151,8 @@ class Provider(Calls):
         resumed = self.keeper.lease("", lease.tenant, answer.params, answer.result)
         if resumed is not None and resumed.id is not None and resumed.id != lease.id:
             # Another sandbox was handed out, wanted or not: it is ours to close.
-            entry = self.ledger.intend(self.trace.check)
-            entry.held = self.keeper.lease(entry.label, lease.tenant, answer.params, answer.result)
+            entry = self.ledger.intend(self.trace.check, params=answer.params)
+            self.ledger.answer(entry, self.keeper.lease(entry.label, lease.tenant, answer.params, answer.result))
         return answer
 
     async def release(self, lease: Lease, config: JsonObject | None = None) -> Answer:
@@ -187,14 +186,14 @@ class Provider(Calls):
             source_ref=source_ref,
             source_kind=source_kind,
         )
-        entry = self.ledger.intend(self.trace.check)
+        entry = self.ledger.intend(self.trace.check, Kind.SETUP, params)
         try:
             answer = await self.call("environmentStartInteractiveSetup", params)
         except ProviderFault as fault:
-            refused = isinstance(fault, RpcError)
-            self.ledger.settle(entry, Ending.NEVER_OPENED if refused else Ending.UNKNOWN)
+            self._unanswered(entry, fault)
             raise
-        setup = entry.held = self.set_up(answer)
+        setup = self.set_up(answer)
+        self.ledger.answer(entry, setup)
         if setup is None or setup.id is None:
             self.ledger.settle(entry, Ending.UNKNOWN if setup is None else Ending.NEVER_OPENED)
         return answer
@@ -212,12 +211,17 @@ class Provider(Calls):
     async def capture_template(self, setup: Setup, *, previous_ref: str | None = None) -> Answer:
         """`environmentCaptureTemplate`; the template is removed with the check's leases if nobody does it before."""
         label = f"paperclip-{setup.tenant.environment}-{self.new_id()[:8]}"
-        answer = await self.call(
-            "environmentCaptureTemplate", self.make.capture(setup, label=label, previous_ref=previous_ref)
-        )
+        params = self.make.capture(setup, label=label, previous_ref=previous_ref)
+        entry = self.ledger.intend(self.trace.check, Kind.TEMPLATE, params)
+        try:
+            answer = await self.call("environmentCaptureTemplate", params)
+        except ProviderFault as fault:
+            self._unanswered(entry, fault)
+            raise
         template = template_of(setup, answer.result)
-        if template is not None:
-            self.ledger.hold(self.trace.check, template)
+        self.ledger.answer(entry, template)
+        if template is None:
+            self.ledger.settle(entry, Ending.UNKNOWN)
         return answer
 
     async def delete_template(self, template: Template) -> Answer:
@@ -261,6 +265,10 @@ class Provider(Calls):
         async with launcher.worker(environment, self.tenant) as other:
             await other.initialize()
             yield other
+
+    def _unanswered(self, entry: Entry, fault: ProviderFault) -> None:
+        refused = isinstance(fault, RpcError)
+        self.ledger.settle(entry, Ending.NEVER_OPENED if refused else Ending.UNKNOWN)
 
     def _answer(
         self,

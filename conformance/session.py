@@ -21,10 +21,14 @@ from conformance.events import EventWriter, read_events
 from conformance.hiding import guard, hidden, secrets_of
 from conformance.host.find import Unpacked
 from conformance.host.package import SourceKind
+from conformance.journal import Journal
 from conformance.judge import Judge, Result
 from conformance.model import ExitCode, State
 from conformance.places import SUITES, folder_of
 from conformance.plan import Plan, bench_for, make_plan
+from conformance.reaper.earlier import WORK_PREFIX, clear, complaint, ledger_path
+from conformance.reaper.guard import Guard, remove_work
+from conformance.reaper.reference import reference
 from conformance.record import advertised, declared, events_of, header, late_observation, replay_command
 from conformance.redact import Redactor
 from conformance.reports.tally import tally
@@ -64,10 +68,13 @@ class Run:
     """One pytest process that certifies. On the controller of a parallel run it only collects and reports."""
 
     config: pytest.Config
+    options: Options
     settings: Settings
     work: Path
     redact: Redactor
     plan: Plan | None = None
+    guard: Guard | None = None
+    journal: Journal | None = None
     transcript: Transcript | None = None
     bench: Bench | None = None
     writer: EventWriter | None = None
@@ -123,8 +130,8 @@ def install(config: pytest.Config) -> None:
         settings = read_settings(options, current_environment(), config.invocation_params.dir)
     except UsageFault as fault:
         raise pytest.UsageError(fault.sentence()) from fault
-    work = Path(tempfile.mkdtemp(prefix="provider-conformance-"))
-    run = Run(config, settings, work, Redactor(settings.secrets))
+    work = Path(tempfile.mkdtemp(prefix=WORK_PREFIX))
+    run = Run(config, options, settings, work, Redactor(settings.secrets))
     if run.worker_input is not None:
         run.settings = replace(settings, seed=run.worker_input["conformance"]["seed"])
     config.stash[_RUN] = run
@@ -149,7 +156,14 @@ def _clean(run: Run) -> None:
         run.bench.kill_workers()
     if run.transcript is not None:
         run.transcript.close()
-    shutil.rmtree(run.work, ignore_errors=True)
+    if run.journal is not None:
+        run.journal.end()
+        run.journal.close()
+    done = run.bench is None or run.bench.ledger.all_closed
+    if done:
+        remove_work(run.work)
+    if run.guard is not None:
+        run.guard.let_go(wait=done and not run.work.exists())
 
 
 class Hooks:
@@ -164,6 +178,8 @@ class Hooks:
         try:
             arguments = [self.run.redact(text) for text in self.run.config.invocation_params.args]
             argv = (Path(sys.argv[0]).name, *arguments)
+            if not session.config.option.collectonly:
+                _guard(self.run)
             self.run.plan = make_plan(
                 self.run.settings,
                 self.run.work,
@@ -190,6 +206,7 @@ class Hooks:
             "seed": self.run.settings.seed,
             "root": str(package.root) if package is not None and unpacked else None,
             "tarball": package.digests.tarball if package is not None else None,
+            "work": str(self.run.work),
         }
 
     @pytest.hookimpl(tryfirst=True)
@@ -366,9 +383,18 @@ def make_bench(run: Run) -> Bench:
     run.settings.report_dir.mkdir(parents=True, exist_ok=True)
     first = run.shard * FRAMES_PER_PROCESS
     run.transcript = Transcript(run.settings.report_dir / name, first=first, redactor=run.redact)
-    bench = bench_for(run.plan, run.transcript, run.work, current_environment())
-    bench.ledger.prefix = f"P{run.shard}-L" if run.shard else "L"
-    return bench
+    subject = run.plan.subject
+    run.journal = Journal(ledger_path(run.settings.report_dir, run.work), run.redact, subject.secret_names)
+    directory = run.config.invocation_params.dir
+    run.journal.open(reference(run.plan, run.options, directory, run.work, run.shard))
+    prefix = f"P{run.shard}-L" if run.shard else "L"
+    return bench_for(run.plan, run.transcript, run.work, current_environment(), journal=run.journal, prefix=prefix)
+
+
+def _guard(run: Run) -> None:
+    told: dict[str, Any] = run.worker_input["conformance"] if run.worker_input is not None else {}
+    kept = Path(told["work"]) if told.get("root") is not None else None
+    run.guard = Guard(ledger_path(run.settings.report_dir, run.work), run.work, run.settings, kept)
 
 
 def _filters(config: pytest.Config) -> tuple[str, ...]:
@@ -394,6 +420,9 @@ def _open_report(run: Run) -> None:
     run.writer = EventWriter(folder / "events.jsonl")
     run.writer.write("header", **hidden(header(plan), run.redact))
     run.writer.write("declared", **hidden(declared(plan.subject), run.redact))
+    left = clear(folder)
+    if left:
+        run.writer.write("fault", kind="earlier-leases", detail=complaint(left))
 
 
 def _close_report(run: Run) -> None:

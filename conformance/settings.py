@@ -76,7 +76,7 @@ class Settings:
 
 def read_settings(options: Options, environment: Mapping[str, str], directory: Path) -> Settings:
     """Combine options, file and environment. Raises `UsageFault` with the legal values."""
-    path = _file_of(options, directory)
+    path = settings_file(options, directory)
     tables: Mapping[str, Any] = _read_file(path) if path is not None else {}
     base = path.parent if path is not None else directory
     provider, run = _table(tables, "provider"), _table(tables, "run")
@@ -114,7 +114,8 @@ def _folder(path: Path) -> Path:
     return path
 
 
-def _file_of(options: Options, directory: Path) -> Path | None:
+def settings_file(options: Options, directory: Path) -> Path | None:
+    """The settings file of a run, if it has one. Raises `UsageFault` when the one that is named does not exist."""
     if options.file is not None:
         path = directory / options.file
         if not path.is_file():

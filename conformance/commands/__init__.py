@@ -1,1 +1,1 @@
-"""Commands of `provider-conformance` that work on finished reports, one module each."""
+"""Commands of `provider-conformance` that work on what a run left behind, one module each."""

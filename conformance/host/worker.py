@@ -49,6 +49,7 @@ class Launch:
     """What is needed to start workers of one provider, any number of times.
 
     `directory` is an empty folder that has nothing to do with the package; `secrets` maps secret ids to values.
+    `on_start` is told the process id of each worker at once.
     """
 
     package: Package
@@ -60,6 +61,7 @@ class Launch:
     own_environment: Mapping[str, str]
     pass_through: tuple[str, ...] = ()
     secrets: Mapping[str, str] = field(default_factory=dict[str, str])
+    on_start: Callable[[int], None] | None = None
     store: HostStore = field(default_factory=HostStore)
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
     started: "list[Worker]" = field(default_factory=lambda: list["Worker"]())
@@ -109,6 +111,8 @@ class Worker:
             on_request=self._serve,
             on_notification=self._note,
         )
+        if launch.on_start is not None:
+            launch.on_start(self.process_id)
         launch.started.append(self)
         launch.living.add(self)
 

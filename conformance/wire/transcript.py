@@ -44,8 +44,7 @@ class Frame(NamedTuple):  # made for every line: a tuple is made three times as 
         return len(self.data) == self.size
 
 
-@dataclass(frozen=True, slots=True)
-class FrameLeak:
+class FrameLeak(NamedTuple):
     """A secret in one line of a worker. `place` in it is a JSON pointer into the message; empty in text."""
 
     frame: Frame
