@@ -15,8 +15,10 @@ _AnyBody = TypeVar("_AnyBody", bound=Body)
 
 _ID = re.compile(r"[A-Z]+-\d{3}")
 _ATTRIBUTE = "__conformance_check__"
-WORKER_ARGUMENTS = frozenset({"launcher", "provider", "lease", "acquired", "kept", "released", "gone", "spare", "tour"})
-"""What a check can ask for that takes a worker; how each is made is told in `Bench` and `SharedLeases`."""
+WORKER_ARGUMENTS = frozenset(
+    {"launcher", "provider", "lease", "acquired", "kept", "released", "gone", "spare", "doomed", "tour"}
+)
+"""What a check can ask for that takes a worker."""
 
 _ARGUMENTS = frozenset({"package", "backend", *WORKER_ARGUMENTS})
 

@@ -46,15 +46,16 @@ def load_checks() -> tuple[Check, ...]:
 
 
 def _in_order(checks: Iterable[Check]) -> tuple[Check, ...]:
-    """Cheapest first. Checks that use up a spare lease stand evenly between those that leave one behind."""
+    """Cheapest first. Checks that use up a lease stand evenly between those that may leave one behind."""
     found = list(checks)
-    users = [check for check in found if "spare" in check.arguments]
-    others = [check for check in found if "spare" not in check.arguments]
+    ending = [check for check in found if "doomed" in check.arguments]
+    borrowing = [check for check in found if "spare" in check.arguments]
+    making = [check for check in found if not check.arguments & {"doomed", "spare"}]
     places: dict[Check, tuple[int, float]] = {}
     for cost, place in _COST_ORDER.items():
-        for group in (users, others):
+        for group, late in ((making, 0.0), (borrowing, 2.0), (ending, 0.9)):
             alike = [check for check in group if check.declaration.cost is cost]
-            places |= {check: (place, (number + 0.5) / len(alike)) for number, check in enumerate(alike)}
+            places |= {check: (place, (number + late) / len(alike)) for number, check in enumerate(alike)}
     return tuple(sorted(found, key=lambda check: places[check]))
 
 

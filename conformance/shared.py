@@ -53,6 +53,7 @@ class SharedLeases:
             "released": self.released,
             "gone": self.gone,
             "spare": self.spare,
+            "doomed": self.spare,
         }
 
     async def acquired(self, provider: Provider) -> Answer:
@@ -112,7 +113,10 @@ class SharedLeases:
             return await self._share("gone", make)
 
     async def spare(self, provider: Provider) -> Lease:
-        """A single-use lease of the check's own, ready for commands: it may end it. Another check may have used it."""
+        """A single-use lease of the check's own, ready for commands. Another check may have used it before.
+
+        A check that asks for a ``doomed`` one ends it; a ``spare`` one is there for others afterwards.
+        """
         async with self._lock:
             while self._spares:
                 lease = await self._revived(provider, self._spares.pop())

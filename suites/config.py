@@ -270,12 +270,12 @@ async def an_unknown_key_is_accepted(provider: Provider) -> None:
 
 
 @check("CFG-013", level=MUST, cost=Cost.OWN)
-async def the_calls_of_a_lease_accept_the_record_of_the_lease(provider: Provider, spare: Lease) -> None:
+async def the_calls_of_a_lease_accept_the_record_of_the_lease(provider: Provider, doomed: Lease) -> None:
     """After acquire, config is the host's whole record of the lease: metadata of the provider, keys of any host."""
-    lease = spare.with_record(
+    lease = doomed.with_record(
         {
-            REALIZATION: {"version": 1, "remote": {"path": spare.remote_cwd}},
-            REUSE: {"version": 1, "remoteCwd": spare.remote_cwd},
+            REALIZATION: {"version": 1, "remote": {"path": doomed.remote_cwd}},
+            REUSE: {"version": 1, "remoteCwd": doomed.remote_cwd},
             "sandboxLeaseAcquisition": {"outcome": "created"},
             f"key-{provider.new_id()}": {"of": "a newer host"},
         }
@@ -293,10 +293,10 @@ async def the_calls_of_a_lease_accept_the_record_of_the_lease(provider: Provider
 
 
 @check("CFG-014", level=MUST, cost=Cost.OWN)
-async def release_and_destroy_accept_internal_keys_of_the_host(provider: Provider, spare: Lease) -> None:
+async def release_and_destroy_accept_internal_keys_of_the_host(provider: Provider, doomed: Lease) -> None:
     """The clean-up of a lease that could not be stored sends the record as it is, with the host's internal keys."""
-    released = await provider.release(spare, spare.orphan_config)
-    destroyed = await provider.destroy(spare, spare.orphan_config)
+    released = await provider.release(doomed, doomed.orphan_config)
+    destroyed = await provider.destroy(doomed, doomed.orphan_config)
 
     expect_each_answered(
         (released, destroyed), advice="Validate settings when they are saved, never when a sandbox is to be removed."

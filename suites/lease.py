@@ -400,12 +400,12 @@ async def a_reusable_sandbox_released_without_reuse_is_gone(provider: Provider) 
 
 
 @check("LEASE-015", level=SHOULD, cost=Cost.OWN, needs=REUSABLE)
-async def a_single_use_sandbox_is_gone_whatever_the_config_says_later(provider: Provider, spare: Lease) -> None:
+async def a_single_use_sandbox_is_gone_whatever_the_config_says_later(provider: Provider, doomed: Lease) -> None:
     """A lease that was acquired as single-use has no record that would ever find it again, so it is not kept."""
-    answer = await answer_of(provider.release(spare, {**spare.config, "reuseLease": True}))
+    answer = await answer_of(provider.release(doomed, {**doomed.config, "reuseLease": True}))
 
     expect_answered(answer)
-    await expect_gone(provider, spare, advice="Remember with the sandbox whether it was acquired to be kept.")
+    await expect_gone(provider, doomed, advice="Remember with the sandbox whether it was acquired to be kept.")
 
 
 @check("LEASE-016", level=SHOULD, cost=Cost.SHARED, needs=REUSABLE)
@@ -492,10 +492,10 @@ async def another_company_cannot_end_a_lease(provider: Provider, lease: Lease) -
 
 
 @check("LEASE-019", level=MUST, cost=Cost.OWN, alone=True)
-async def a_release_ends_a_running_command(provider: Provider, spare: Lease) -> None:
+async def a_release_ends_a_running_command(provider: Provider, doomed: Lease) -> None:
     """A cancelled run is released while its command runs: both are answered, and the worker lives on."""
-    async with busy(provider, spare) as running:
-        answer = await answer_of(provider.release(spare))
+    async with busy(provider, doomed) as running:
+        answer = await answer_of(provider.release(doomed))
 
         expect_answered(answer, advice="Do not wait for the command: end it.")
         await expect_ended(provider, running, advice="Answer a command whose sandbox went away with an error.")
@@ -503,10 +503,10 @@ async def a_release_ends_a_running_command(provider: Provider, spare: Lease) -> 
 
 
 @check("LEASE-019", level=MUST, cost=Cost.OWN, alone=True)
-async def a_destroy_ends_a_running_command(provider: Provider, spare: Lease) -> None:
+async def a_destroy_ends_a_running_command(provider: Provider, doomed: Lease) -> None:
     """A reusable lease of a cancelled run is destroyed while its command runs: the same holds."""
-    async with busy(provider, spare) as running:
-        answer = await answer_of(provider.destroy(spare))
+    async with busy(provider, doomed) as running:
+        answer = await answer_of(provider.destroy(doomed))
 
         expect_answered(answer, advice="Do not wait for the command: end it.")
         await expect_ended(provider, running, advice="Answer a command whose sandbox went away with an error.")
@@ -551,12 +551,12 @@ async def the_inventory_shows_no_sandbox_after_a_destroy(backend: Backend, lease
 
 
 @check("LEASE-021", level=MUST, cost=Cost.OWN, when=BOTH_HOOKS)
-async def the_end_of_a_sandbox_that_vanished_succeeds(provider: Provider, backend: Backend, spare: Lease) -> None:
+async def the_end_of_a_sandbox_that_vanished_succeeds(provider: Provider, backend: Backend, doomed: Lease) -> None:
     """Backends reap, users click: release and destroy of a sandbox that is gone already are successes."""
-    await backend.remove(spare)
+    await backend.remove(doomed)
 
     for end in (provider.release, provider.destroy):
-        answer = await answer_of(end(spare))
+        answer = await answer_of(end(doomed))
 
         expect_answered(answer, advice="Take not found for success, also for a sandbox that you have made yourself.")
     await expect_alive(provider)
@@ -573,23 +573,23 @@ async def destroying_what_is_not_there_succeeds(provider: Provider, lease: Lease
 
 
 @check("LEASE-021", level=MUST, cost=Cost.OWN)
-async def a_destroy_after_a_release_succeeds(provider: Provider, spare: Lease) -> None:
+async def a_destroy_after_a_release_succeeds(provider: Provider, doomed: Lease) -> None:
     """When the answer to a release is lost, the sweep sends a destroy for what is gone already."""
-    await release_lease(provider, spare)
+    await release_lease(provider, doomed)
 
-    answer = await answer_of(provider.destroy(spare))
+    answer = await answer_of(provider.destroy(doomed))
 
     expect_answered(answer, advice="Take not found for success.")
 
 
 @check("LEASE-021", level=SHOULD, cost=Cost.OWN)
-async def two_destroys_at_once_succeed(provider: Provider, spare: Lease) -> None:
+async def two_destroys_at_once_succeed(provider: Provider, doomed: Lease) -> None:
     """Two destroys of one lease may cross; the one that comes second finds what it wants."""
-    answers = await side_by_side(answer_of(provider.destroy(spare)), answer_of(provider.destroy(spare)))
+    answers = await side_by_side(answer_of(provider.destroy(doomed)), answer_of(provider.destroy(doomed)))
 
     for answer in answers:
         expect_answered(answer, advice="Let a second destroy wait for the first, or take its not found for success.")
-    await expect_gone(provider, spare)
+    await expect_gone(provider, doomed)
 
 
 @check("LEASE-022", level=MUST, cost=Cost.OWN, when=A_SECRET_IN_THE_CONFIG)
@@ -611,31 +611,31 @@ async def a_destroy_that_the_backend_refuses_is_an_error(provider: Provider, spa
 
 
 @check("LEASE-023", level=MUST, cost=Cost.OWN)
-async def another_worker_takes_over_from_one_that_was_killed(provider: Provider, spare: Lease) -> None:
+async def another_worker_takes_over_from_one_that_was_killed(provider: Provider, doomed: Lease) -> None:
     """After a crash the host uses its leases through a new worker, which has only the ids, config and metadata."""
-    path = f"{spare.remote_cwd}/{provider.new_id()}"
+    path = f"{doomed.remote_cwd}/{provider.new_id()}"
     async with provider.fresh_worker() as first:
-        await write_file(first, spare, path, "still there")
+        await write_file(first, doomed, path, "still there")
         await first.worker.kill()
     async with provider.fresh_worker() as second:
-        seen = await run_script(second, spare, f"cat {quote(path)}")
+        seen = await run_script(second, doomed, f"cat {quote(path)}")
         expect_stdout(seen, "still there", advice="Find a sandbox by its id at the backend, not in a map in memory.")
 
     async with provider.fresh_worker() as third:
-        answer = await answer_of(third.destroy(spare))
+        answer = await answer_of(third.destroy(doomed))
 
     expect_answered(answer)
-    await expect_gone(provider, spare, advice="Destroy a sandbox that this process has never seen.")
+    await expect_gone(provider, doomed, advice="Destroy a sandbox that this process has never seen.")
 
 
 @check("LEASE-023", level=MUST, cost=Cost.OWN)
-async def another_worker_releases_a_lease(provider: Provider, spare: Lease) -> None:
+async def another_worker_releases_a_lease(provider: Provider, doomed: Lease) -> None:
     """A release may reach a worker that was started after the run."""
     async with provider.fresh_worker() as other:
-        answer = await answer_of(other.release(spare))
+        answer = await answer_of(other.release(doomed))
 
     expect_answered(answer)
-    await expect_gone(provider, spare, advice="Release a sandbox that this process has never seen.")
+    await expect_gone(provider, doomed, advice="Release a sandbox that this process has never seen.")
 
 
 @check("LEASE-023", level=MUST, cost=Cost.SHARED, needs=REUSABLE)
