@@ -6,6 +6,7 @@ that we miss.
 """
 
 from conformance.checks import Capability, check
+from conformance.host.lease import Lease
 from conformance.model import Cost, Level
 from conformance.provider import Launcher, Provider
 from conformance.rehearsal.after import (
@@ -54,7 +55,10 @@ from conformance.rehearsal.stages import (
     SWEEP,
     TWO_RUNS,
 )
-from conformance.steps import initialize_worker
+from conformance.sequences.driver import driver_for
+from conformance.sequences.search import decide, how_many, run_sequences
+from conformance.states import can_resume
+from conformance.steps import initialize_worker, realized_lease
 
 MUST = Level.MUST
 LONG = Cost.LONG
@@ -251,3 +255,18 @@ async def _keep_after_work(run: Run) -> None:
         await work(run, polls, looking)
     await sync_out(run)
     await release(run, RELEASE_KEPT)
+
+
+@check("EXEC-026", level=MUST, cost=LONG, alone=True)
+async def no_sequence_of_calls_loses_what_a_lease_holds(
+    launcher: Launcher, provider: Provider, spare: Lease, gone: Lease
+) -> None:
+    """In whatever order leases are used, released, resumed and ended and workers come and go, files stay as written."""
+    seed = launcher.random.getrandbits(32)
+    reusable = await realized_lease(provider, reuse=True) if can_resume(provider) else None
+    count = how_many(provider.launch.limits.pace.latency_s)
+
+    async with driver_for(launcher, spare, reusable, gone) as driver:
+        ran, ended = await run_sequences(driver, seed, count, provider.scratch)
+
+    decide(provider, ran, ended, seed)
