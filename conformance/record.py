@@ -104,7 +104,7 @@ def coverage_fields(coverage: Coverage) -> dict[str, Json]:
     """What the kit judges of a revision, as the header tells it."""
     return {
         "tested": list(coverage.tested),
-        "not_observable": dict(coverage.not_observable),
+        "not_observable": {str(number): why for number, why in coverage.not_observable.items()},
         "not_yet": list(coverage.not_yet),
     }
 
