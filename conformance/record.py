@@ -10,6 +10,7 @@ from typing import Any
 
 from conformance.capabilities import every_situation, verified_methods
 from conformance.checks import Check
+from conformance.collection import Coverage
 from conformance.fixtures.mutants import mutants_by_requirement
 from conformance.host.digest import digest_of_json
 from conformance.judge import Result
@@ -85,11 +86,7 @@ def header(plan: Plan) -> dict[str, Any]:
             for requirement in contract.requirements.values()
             if contract.applies(requirement)
         },
-        "coverage": {
-            "tested": list(plan.coverage.tested),
-            "not_observable": dict(plan.coverage.not_observable),
-            "not_yet": list(plan.coverage.not_yet),
-        },
+        "coverage": coverage_fields(plan.coverage),
         "capabilities": {
             key: {
                 "title": rule.title,
@@ -100,6 +97,15 @@ def header(plan: Plan) -> dict[str, Any]:
             for key, rule in contract.capabilities.items()
         },
         "proofs": proofs(plan.checks),
+    }
+
+
+def coverage_fields(coverage: Coverage) -> dict[str, Json]:
+    """What the kit judges of a revision, as the header tells it."""
+    return {
+        "tested": list(coverage.tested),
+        "not_observable": {str(number): why for number, why in coverage.not_observable.items()},
+        "not_yet": list(coverage.not_yet),
     }
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from conformance.model import Json, JsonObject, Verdict, items_of, object_of
+from conformance.reports.collect import WIRE_CHECK
 from conformance.reports.identity import VALID_DAYS, expires, started, subject_name
 from conformance.reports.report import ProfileResult, Report, text_of
 from conformance.reports.sanitize import one_line
@@ -50,7 +51,8 @@ class Answer:
 class Measure:
     """What this kit holds to be true about one revision of the contract.
 
-    The last four are compared with what the header of a stream says: it may claim nothing else.
+    What comes after `superseded` is compared with what the header of a stream says: it may claim nothing else.
+    `checks` has the names of all checks of a requirement: each of them has to be in the report.
     """
 
     revision_digest: str
@@ -61,6 +63,9 @@ class Measure:
     requirements: JsonObject
     capabilities: JsonObject
     limits: Mapping[str, float]
+    coverage: JsonObject
+    proofs: JsonObject
+    checks: Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,23 @@ def _rules(report: Report, header: JsonObject, measure: Measure | None) -> Itera
         yield Answer(Cause.OTHER_RULES, "The ids that the profiles require are not those of the contract.")
     if header.get("requirements") != measure.requirements or _untitled(header) != _bare(measure.capabilities):
         yield Answer(Cause.OTHER_RULES, "The rules or capabilities in the report are not those of the contract.")
+    if header.get("coverage") != measure.coverage or header.get("proofs") != measure.proofs:
+        yield Answer(Cause.OTHER_RULES, "What the report says about its checks is not what this kit knows of them.")
+    yield from _left_out(report, measure)
+
+
+def _left_out(report: Report, measure: Measure) -> Iterator[Answer]:
+    there: dict[str, set[str]] = {}
+    for check in report.checks:
+        there.setdefault(check.id, set()).add(check.name)
+    for key in dict.fromkeys(key for profile in report.selected() for key in profile.required):
+        known, found = measure.checks.get(key, frozenset[str]()), there.get(key, set[str]()) - {WIRE_CHECK}
+        for name in sorted(known - found):
+            yield Answer(Cause.OTHER_RULES, f"The report lacks the check {name} of {key}.")
+        for name in sorted(found - known):
+            yield Answer(
+                Cause.OTHER_RULES, f"The report has a check of {key} that this kit has not: {one_line(name, 80)}."
+            )
 
 
 def _untitled(header: JsonObject) -> JsonObject:

@@ -4,6 +4,7 @@ import contextlib
 import json
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
@@ -98,7 +99,7 @@ class Transcript:
         return [
             FrameLeak(frame, leak)
             for frame in said
-            for key, value in _line(frame).items()
+            for key, value in _readable(frame)[0].items()
             if key in _SAID
             for leak in self.redactor.leaks(value)
         ]
@@ -124,8 +125,7 @@ class Transcript:
 
 
 def _as_json(frame: Frame, redactor: Redactor) -> str:
-    line = _line(frame)
-    text = _ENCODER.encode(line)
+    line, text = _readable(frame)
     if not redactor.sees(text):
         return text
     # In the values and not in the text: a backslash in front of a secret belongs to JSON.
@@ -133,7 +133,17 @@ def _as_json(frame: Frame, redactor: Redactor) -> str:
     return _ENCODER.encode(hidden)
 
 
-def _line(frame: Frame) -> dict[str, Json]:
+def _readable(frame: Frame) -> tuple[dict[str, Json], str]:
+    """Give the line of the file as a value and as text."""
+    # What is no JSON, such as NaN, must not make the transcript none either.
+    with contextlib.suppress(ValueError, RecursionError):
+        line = _line(frame, parsed=frame.whole and frame.direction in {Direction.TO_HOST, Direction.TO_WORKER})
+        return line, _ENCODER.encode(line)
+    line = _line(frame, parsed=False)
+    return line, _ENCODER.encode(line)
+
+
+def _line(frame: Frame, *, parsed: bool) -> dict[str, Json]:
     line: dict[str, Json] = {
         "frame": frame.number,
         "t": round(frame.seconds, 6),
@@ -144,13 +154,7 @@ def _line(frame: Frame) -> dict[str, Json]:
     text = frame.data.decode("utf-8", "backslashreplace")
     if not frame.whole:
         return {**line, "cut": text}
-    if frame.direction in {Direction.TO_HOST, Direction.TO_WORKER}:
-        # What is no JSON, such as NaN, must not make the transcript none either.
-        with contextlib.suppress(ValueError, RecursionError):
-            message = json.loads(text)
-            _ENCODER.encode(message)
-            return {**line, "msg": message}
-    return {**line, "text": text}
+    return {**line, "msg": json.loads(text)} if parsed else {**line, "text": text}
 
 
 _SAID = frozenset({"cut", "msg", "text"})

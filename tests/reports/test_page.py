@@ -111,8 +111,9 @@ def test_the_page_tells_the_whole_story_of_a_failure(failing_run: Path) -> None:
         assert f"<dt>{words}</dt>" in text
     for number in failed.frames:
         assert f"<b>{number}</b>" in text
+    assert f"provider-conformance replay conformance-report {failed.name}" in text
     assert "pytest --provider mutant:destroyed-lease-comes-back -k" in text
-    assert "destroyed-lease-comes-back</bdi>" in text
+    assert re.search(r"it catches the broken providers <bdi>[^<]*destroyed-lease-comes-back", text)
 
 
 def test_printing_shows_the_story_of_each_finding(browser: Browser, tmp_path: Path) -> None:

@@ -16,19 +16,20 @@ from PIL.PngImagePlugin import PngInfo
 from conformance.cli import main
 from conformance.commands.measure import measure_of
 from conformance.commands.verify import verify
-from conformance.errors import UsageFault
 from conformance.events import EventWriter
 from conformance.model import Json
 from conformance.record import checks_digest, digest_of_sources, header
 from conformance.reports.verify import Cause
+from conformance.reports.write import write_all
 
+from .builder import good_run
 from .genuine import Change, genuine, plan
 from .test_statement import key_pair
 
 TODAY = dt.datetime.now(dt.UTC).date()
 PACKAGE = b"the bytes of a tarball"
 DIGEST = f"sha256:{hashlib.sha256(PACKAGE).hexdigest()}"
-STAMPED = ("certification.json", "badge-evidence.json", "registry-entry.json", "statement.json", "ctrf.json")
+JSON_OUTPUTS = ("certification.json", "badge-evidence.json", "registry-entry.json", "statement.json", "ctrf.json")
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +77,22 @@ def spoiled(value: Json, place: str = "") -> Iterator[tuple[str, Json]]:
             raise TypeError
 
 
+def test_a_check_that_was_left_out_or_made_up_is_missed(report: Path) -> None:
+    lines = [json.loads(line) for line in (report / "events.jsonl").read_bytes().splitlines()[:-1]]
+    several = next(line for line in lines if line["event"] == "check-end" and line["id"] == "LEASE-028")
+    left = [line for line in lines if line.get("name") != several["name"]]
+    _written_anew(report, copy.deepcopy(left))
+    write_all(report / "events.jsonl", report)
+    assert verify(report, TODAY).sentence == f"The report lacks the check {several['name']} of LEASE-028."
+    made_up = [{**line, "name": "made_up"} if line.get("name") == several["name"] else line for line in lines]
+    _written_anew(
+        report,
+        [*copy.deepcopy(lines), *copy.deepcopy(made_up[made_up.index({**several, "name": "made_up"}) - 2 :][:3])],
+    )
+    write_all(report / "events.jsonl", report)
+    assert cause(report) is Cause.OTHER_RULES
+
+
 def test_a_genuine_report_is_verified_whole_and_file_by_file(good: Path) -> None:
     folder = good / "report"
     assert cause(folder, package=good / "plugin.tgz", key=good / "ed25519.pub") is Cause.VERIFIED
@@ -91,23 +108,70 @@ def test_a_badge_may_live_elsewhere_under_another_name(good: Path, tmp_path: Pat
         assert cause(tmp_path / f"certified.{kind}") is Cause.NO_EVIDENCE
 
 
-@pytest.mark.parametrize("name", STAMPED)
-def test_no_field_of_a_document_can_be_edited(report: Path, name: str) -> None:
-    file = report / name
-    whole = json.loads(file.read_bytes())
-    # Hundreds of rules are alike row by row: a long document is spoiled in places all over it, a short one in each.
-    changes = list(spoiled(whole))
-    for where, value in changes[:: max(1, len(changes) // 25)]:
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A signed report of a run under a contract of seven rules, small enough to spoil it everywhere."""
+    folder = tmp_path_factory.mktemp("small")
+    private, _ = key_pair(folder)
+    run = good_run(started=dt.datetime.now(dt.UTC).isoformat())
+    run.top["revision"] = {"id": "2031.1", "package_version": None, "digest": "r"}
+    write_all(run.write(folder / "events.jsonl"), folder)
+    assert main(["sign", str(folder), "--key", str(private)]) == 0
+    # It is genuine; only that this kit does not have its contract speaks against it, and that comes last.
+    assert cause(folder, key=folder / "ed25519.pub") is Cause.UNKNOWN_REVISION
+    return folder
+
+
+@pytest.fixture
+def copied(small: Path, tmp_path: Path) -> Path:
+    """A copy of it to spoil."""
+    shutil.copytree(small, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+@pytest.mark.parametrize("name", [*JSON_OUTPUTS, "badge.json", "badge-core.json"])
+def test_no_field_of_a_document_can_be_edited(copied: Path, name: str) -> None:
+    file = copied / name
+    for where, value in spoiled(json.loads(file.read_bytes())):
         file.write_text(json.dumps(value, indent=2) + "\n")
         assert cause(file) is Cause.EDITED, where
 
 
-@pytest.mark.parametrize("name", ["badge-core.svg", "junit.xml", "summary.md", "report.html", "badge.json"])
-def test_no_byte_of_an_output_can_be_edited(report: Path, name: str) -> None:
+@pytest.mark.parametrize("name", JSON_OUTPUTS)
+def test_a_document_of_a_real_contract_is_compared_as_well(report: Path, name: str) -> None:
     file = report / name
+    changes = list(spoiled(json.loads(file.read_bytes())))
+    for where, value in changes[:: max(1, len(changes) // 8)]:
+        file.write_text(json.dumps(value, indent=2) + "\n")
+        assert cause(file) is Cause.EDITED, where
+
+
+@pytest.mark.parametrize("name", ["badge-core.svg", "badge.svg", "junit.xml", "summary.md"])
+def test_no_byte_of_an_output_can_be_edited(copied: Path, name: str) -> None:
+    file = copied / name
     data = file.read_bytes()
-    step = max(1, len(data) // 12)
-    for place in range(0, len(data), step):
+    for place in range(0, len(data), 1 + len(data) // 120):
+        file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        assert cause(file) is Cause.EDITED, place
+
+
+def test_no_byte_of_a_badge_can_be_edited_into_another_picture(copied: Path) -> None:
+    file = copied / "badge-core.png"
+    data = file.read_bytes()
+    with Image.open(file) as picture:
+        shown = picture.convert("RGBA").tobytes(), picture.info["Title"]
+    for place in range(0, len(data), 1 + len(data) // 60):
+        file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        if cause(file) is not Cause.EDITED:
+            # A byte that does not matter: what is seen and what is read out are the same.
+            with Image.open(file) as picture:
+                assert (picture.convert("RGBA").tobytes(), picture.info["Title"]) == shown, place
+
+
+def test_no_part_of_the_page_can_be_edited(report: Path) -> None:
+    file = report / "report.html"
+    data = file.read_bytes()
+    for place in range(0, len(data), len(data) // 8):
         file.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
         assert cause(file) is Cause.EDITED, place
 
@@ -141,21 +205,28 @@ def test_the_stream_cannot_be_edited_cut_or_missing(report: Path) -> None:
     assert cause(report) is Cause.NO_EVIDENCE
 
 
-def test_a_stream_that_was_written_anew_does_not_fit_the_signature(report: Path, good: Path) -> None:
-    lines = [json.loads(line) for line in (report / "events.jsonl").read_bytes().splitlines()[:-1]]
-    changes = [(0, where, value) for where, value in list(spoiled(lines[0]))[::150]]
-    changes += [(place, where, value) for place in (1, 2, 4, 5) for where, value in spoiled(lines[place])]
+def test_no_byte_of_the_stream_can_be_edited(copied: Path) -> None:
+    stream = copied / "events.jsonl"
+    data = stream.read_bytes()
+    for place in range(0, len(data), 1 + len(data) // 120):
+        stream.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+        assert cause(copied) is Cause.DAMAGED, place
+
+
+def test_a_stream_that_was_written_anew_does_not_fit_the_signature(copied: Path) -> None:
+    lines = [json.loads(line) for line in (copied / "events.jsonl").read_bytes().splitlines()[:-1]]
     refused = {Cause.EDITED, Cause.DAMAGED}
-    for place, where, value in changes:
-        if where in {".t", ".schema", ".event"}:
-            continue  # the writer of the stream fills these in
-        forged = copy.deepcopy(lines)
-        forged[place] = value
-        try:
-            _written_anew(report, forged)
-        except (KeyError, ValueError, UsageFault):
-            continue  # the kit itself cannot write or count it
-        assert cause(report, key=good / "ed25519.pub") in refused, where
+    tried = 0
+    for place, line in enumerate(lines):
+        for where, value in spoiled(line):
+            if where in {".t", ".schema", ".event"}:
+                continue  # the writer of the stream fills these in
+            forged = copy.deepcopy(lines)
+            forged[place] = copy.deepcopy(value)
+            _written_anew(copied, forged)
+            assert cause(copied, key=copied / "ed25519.pub") in refused, (place, where)
+            tried += 1
+    assert tried > 400
 
 
 def _written_anew(folder: Path, lines: list[dict[str, Any]]) -> None:
@@ -245,6 +316,14 @@ def _fewer_methods(top: dict[str, Any]) -> None:
     top["capabilities"]["reusableLeases"]["prerequisites"] = []
 
 
+def _more_coverage(top: dict[str, Any]) -> None:
+    top["coverage"]["tested"].append(top["coverage"]["not_yet"].pop())
+
+
+def _more_proofs(top: dict[str, Any]) -> None:
+    top["proofs"]["MAN-001"].append("made-up")
+
+
 def _undated(top: dict[str, Any]) -> None:
     top["run"]["started"] = "long ago"
 
@@ -264,6 +343,8 @@ def _undated(top: dict[str, Any]) -> None:
         (_no_profile, Cause.OTHER_RULES),
         (_softer_rule, Cause.OTHER_RULES),
         (_fewer_methods, Cause.OTHER_RULES),
+        (_more_coverage, Cause.OTHER_RULES),
+        (_more_proofs, Cause.OTHER_RULES),
         (_undated, Cause.UNDATED),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)).strip("_"),
