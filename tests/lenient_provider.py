@@ -31,6 +31,14 @@ class OwnPath(ReferenceProvider):
         return super().environment(sandbox, {name: value for name, value in wanted.items() if name != "PATH"})
 
 
+class Toolbox(ReferenceProvider):
+    """The image of the config is the PATH of every command: a directory of tools, and there are no others."""
+
+    def environment(self, sandbox: Sandbox, wanted: dict[str, Any]) -> dict[str, str]:
+        image = sandbox.record.image
+        return {**super().environment(sandbox, wanted), **({"PATH": image} if image is not None else {})}
+
+
 class LostLeaseFails(ReferenceProvider):
     """A command on a lost lease is a failed command with a reason, and no error."""
 
