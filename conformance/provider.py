@@ -3,7 +3,7 @@
 import contextlib
 import random
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from conformance.answer import Answer, answer_of, evidence_of
 from conformance.calls import Calls
 from conformance.errors import AnswerTimeout, KitError, ProviderFault, RpcError
 from conformance.evidence import Trace
+from conformance.files.canaries import disturbances, make_folder
 from conformance.host.invocation import Invocation
 from conformance.host.lease import Keeper, Lease
 from conformance.host.params import ParamsMaker
@@ -40,6 +41,7 @@ class Provider(Calls):
         self.ledger = ledger
         self.random = source
         self.tenant = Tenant.make(source)
+        self._folders: list[Path] = []
         self.make = ParamsMaker(subject.driver_key)
         self.keeper = Keeper(
             subject.driver_key,
@@ -81,9 +83,13 @@ class Provider(Calls):
     @property
     def scratch(self) -> Path:
         """An empty host directory of the run, outside the package and outside the workers' directory."""
-        folder = self.launch.directory.parent / "scratch" / str(random_uuid(self.random))
-        folder.mkdir(parents=True)
+        folder = make_folder(self._scratch_root, str(random_uuid(self.random)))
+        self._folders.append(folder)
         return folder
+
+    @property
+    def _scratch_root(self) -> Path:
+        return self.launch.directory.parent / "scratch"
 
     @property
     def greeting(self) -> Answer:
@@ -232,6 +238,14 @@ class Provider(Calls):
         answer = await self.call("environmentDeleteTemplate", self.make.delete_template(template))
         self.ledger.settle_held(template, Ending.DESTROYED)
         return answer
+
+    async def sync_out(self, lease: Lease, operations: Sequence[JsonObject]) -> Answer:
+        """`environmentSyncOut`. What it changes outside of every mapping counts, whatever is being checked."""
+        try:
+            return await super().sync_out(lease, operations)
+        finally:
+            for problem in disturbances(self._scratch_root, self._folders):
+                self.worker.peer.violates("SYNC-018", problem, self.worker.peer.transcript.last)
 
     async def call(
         self, method: str, params: JsonObject, *, seconds: float | None = None, beside: JsonObject | None = None

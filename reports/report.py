@@ -147,6 +147,14 @@ class PairRule:
     holds: bool | None
     """None when the run did not learn what the host grants."""
 
+    @property
+    def sentence(self) -> str:
+        """What it means where it does not hold."""
+        return (
+            f"{' and '.join(self.keys)} belong together, and only one of them is there: "
+            "the host would use neither, and move files over commands in both directions."
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class LeaseBalance:

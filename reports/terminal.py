@@ -131,8 +131,7 @@ def _capabilities(report: Report, page: _Page) -> Iterator[str]:
         )
         yield gap.join((f"{each.key[:_KEY_LIMIT]:<{key_width}}", *sets, each.word))
     if report.pair is not None and report.pair.holds is False:
-        first, second = report.pair.keys
-        yield from page.wrapped(f"{first} and {second} belong together, and the host would grant only one of them.")
+        yield from page.wrapped(report.pair.sentence)
 
 
 def _tri(value: bool | None, unknown: str) -> str:  # noqa: FBT001 three words for a three-valued answer

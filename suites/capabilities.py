@@ -9,17 +9,23 @@ from conformance.checks import Capability, check
 from conformance.errors import RpcError
 from conformance.evidence import show
 from conformance.expect import REFUSALS, expect
+from conformance.files.compare import expect_tree
 from conformance.files.native import UNABLE
 from conformance.files.operations import file, operation
+from conformance.files.tree import OWNER_BITS, File, tree_of
 from conformance.gates import A_DECLARED_CAPABILITY, INTERACTIVE_SETUP, LOGIN_TERMINAL, REUSABLE_LEASES
 from conformance.host.lease import Lease
 from conformance.model import Cost, Level, MethodName, object_of
 from conformance.provider import Provider
 from conformance.states import awake
 from conformance.steps import advertised_methods
+from conformance.transfer.carrier import Carrier
 from conformance.view import PackageView
 
 MUST, SHOULD = Level.MUST, Level.SHOULD
+
+MOVED_BYTES = 300_000
+"""More than one pipe or one message of an ordinary API takes."""
 
 SYNC_METHODS = (MethodName("environmentSyncIn"), MethodName("environmentSyncOut"))
 
@@ -104,8 +110,12 @@ async def reuse_is_declared_in_one_voice(package: PackageView) -> None:
 
 @check("CAP-008", level=MUST, needs=Capability.NATIVE_SYNC_IN, cost=Cost.SHARED)
 async def a_lease_that_cannot_sync_says_so(provider: Provider, lease: Lease) -> None:
-    """The host takes the native way for every lease that is not marked, and has no other once a file was refused."""
+    """The host takes the native way for every lease that is not marked, and commands for one that is: that way works.
+
+    Once a file was refused, it has no other way.
+    """
     expect_supported_or_marked(lease, await sync_there_and_back(provider, lease))
+    await expect_commands_carry(provider, lease)
 
 
 @check("CAP-008", level=MUST, needs=Capability.NATIVE_SYNC_IN, when=REUSABLE_LEASES, cost=Cost.SHARED)
@@ -113,8 +123,8 @@ async def a_lease_of_a_reusable_environment_that_cannot_sync_says_so(provider: P
     """The same for a lease that is to be kept, which may live on another kind of backend."""
     async with awake(provider, kept) as lease:
         answers = await sync_there_and_back(provider, lease)
-
-    expect_supported_or_marked(lease, answers)
+        expect_supported_or_marked(lease, answers)
+        await expect_commands_carry(provider, lease)
 
 
 async def sync_there_and_back(provider: Provider, lease: Lease) -> list[Answer]:
@@ -132,7 +142,7 @@ async def sync_there_and_back(provider: Provider, lease: Lease) -> list[Answer]:
 
 def expect_supported_or_marked(lease: Lease, answers: Iterable[Answer]) -> None:
     """Demand that no sync is refused as unsupported, unless the metadata of the lease says that it cannot."""
-    marked = bool(lease_situations(lease.metadata, reusable=False) & UNABLE)
+    marked = is_marked(lease)
     for answer in answers:
         expect(
             answer,
@@ -142,6 +152,31 @@ def expect_supported_or_marked(lease: Lease, answers: Iterable[Answer]) -> None:
             observed=f"lease metadata {show(lease.metadata)}; {answer.came}",
             advice="Return nativeFileSyncUnsupported: true in the metadata of each lease that cannot sync natively.",
         )
+
+
+async def expect_commands_carry(provider: Provider, lease: Lease) -> None:
+    """Demand that files go in and out over commands, of a lease that is marked: the host has no other way then.
+
+    Where it is not marked, the rules of that way are judged elsewhere.
+    """
+    if not is_marked(lease):
+        return
+    folder, carrier = f"{lease.remote_cwd}/{provider.new_id()}", Carrier(provider, lease)
+    wanted = tree_of({"tool": File(b"#!/bin/sh\n", 0o755), "deep/er/large": provider.random.randbytes(MOVED_BYTES)})
+    await carrier.put_directory(folder, wanted)
+    seen = await carrier.take_directory(folder)
+    expect_tree(
+        provider,
+        "what went in and out over commands, on a lease that is marked as unable to sync,",
+        seen.with_bits(OWNER_BITS),
+        wanted.with_bits(OWNER_BITS),
+        advice="Let environmentExecute carry everything on a lease that cannot sync natively.",
+    )
+
+
+def is_marked(lease: Lease) -> bool:
+    """Whether the metadata of a lease say that it cannot sync natively."""
+    return bool(lease_situations(lease.metadata, reusable=False) & UNABLE)
 
 
 def expect_behind_flags(provider: Provider, flags: Iterable[str]) -> None:

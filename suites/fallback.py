@@ -363,7 +363,7 @@ async def a_reader_never_meets_a_file_that_mv_replaces(provider: Provider, lease
 
 @check("FALL-009", level=SHOULD, cost=SHARED)
 async def the_image_has_the_tools_of_the_transfer(provider: Provider, lease: Lease) -> None:
-    """The host's commands use the usual small tools, with a few options; busybox has all of them."""
+    """The host's commands use the usual small tools, with a few options; the busybox of Alpine has all of them."""
     await expect_tools(provider, lease, IMAGE_TOOLS)
 
 

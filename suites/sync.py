@@ -23,7 +23,9 @@ from conformance.files.specimens import (
     FOLLOWED_TREE,
     LINKS_THAT_LEAD_OUT,
     LINKS_TREE,
+    MANY_FILES,
     MODES_TREE,
+    ODD_FILES,
     ODD_TREE,
 )
 from conformance.files.surroundings import Surroundings, expect_untouched, holds_marker
@@ -47,6 +49,7 @@ SWAPPED_SYNCS = 5
 
 SAME_NAME = "everybody-has-this"
 
+QUOTE = "Hand paths over as data: in an API, as separate arguments, or in single quotes with each of these as '\\''."
 ATOMIC = "Write to a new name in the same directory, and rename it: then a reader has the old file or the new one."
 REJECT = "Answer with an error at the first step that fails, and do nothing after it."
 
@@ -80,6 +83,23 @@ async def a_file_of_10_mb_goes_in(provider: Provider, lease: Lease) -> None:
 
     digest, wanted = await digest_at(provider, lease, f"{place.remote}/large"), hashlib.sha256(content).hexdigest()
     expect_equal(answer, "the SHA-256 of the file inside", digest, wanted, advice="Send large files in pieces.")
+
+
+@check("SYNC-002", level=SHOULD, needs=IN, cost=SHARED)
+async def single_files_go_in_under_any_name(provider: Provider, lease: Lease) -> None:
+    """Blanks, quotes, a dash, a newline in sourcePath and targetPath are letters of a name, and nothing else."""
+    place = await place_for_sync(provider, lease)
+    build(ODD_FILES, place.host / "from")
+    names = [path.decode() for path in ODD_FILES.entries]
+
+    answer = await answer_of(
+        provider.sync_in(
+            lease, [operation(*[file(place.host / "from" / name, f"{place.remote}/{name}") for name in names])]
+        )
+    )
+
+    seen = await tree_at(provider, lease, place.remote)
+    expect_tree(answer, "the directory in the sandbox", seen, ODD_FILES, advice=QUOTE)
 
 
 @check("SYNC-002", level=MUST, needs=IN, cost=SHARED)
@@ -166,6 +186,12 @@ async def an_empty_directory_goes_in(provider: Provider, lease: Lease) -> None:
 
     seen = await tree_at(provider, lease, place.remote)
     expect_tree(answer, "the directory above", seen, tree_of({"new": Folder(), "full": Folder()}))
+
+
+@check("SYNC-004", level=MUST, needs=IN, cost=SHARED)
+async def a_directory_of_many_files_goes_in(provider: Provider, lease: Lease) -> None:
+    """All files of a directory go in, also where a list of them has more than one page or does not fit in a command."""
+    await _goes_in(provider, lease, MANY_FILES, MANY_FILES)
 
 
 @check("SYNC-004", level=SHOULD, needs=IN, cost=Cost.OWN)
@@ -580,6 +606,26 @@ async def operations_in_run_in_order(provider: Provider, lease: Lease) -> None:
     expect_tree(answer, "the target", seen, tree_of({"within": b"version 7", "across": b"version 7"}))
 
 
+@check("SYNC-015", level=MUST, needs=IN, cost=SHARED)
+async def files_and_directories_go_in_in_order(provider: Provider, lease: Lease) -> None:
+    """A directory replaces what an operation before it brought, and a file that comes after it stays."""
+    place = await place_for_sync(provider, lease)
+    build(tree_of({"file": b"file", "folder/inner": b"inner"}), place.host / "from")
+    source = place.host / "from"
+
+    answer = await provider.sync_in(
+        lease,
+        [
+            operation(file(source / "file", f"{place.remote}/to/before"), number=1),
+            operation(directory(source / "folder", f"{place.remote}/to"), number=2),
+            operation(file(source / "file", f"{place.remote}/to/after"), number=3),
+        ],
+    )
+
+    seen = await tree_at(provider, lease, place.remote)
+    expect_tree(answer, "the directory above", seen, tree_of({"to/inner": b"inner", "to/after": b"file"}))
+
+
 @check("SYNC-015", level=MUST, needs=OUT, cost=SHARED)
 async def operations_out_run_in_order(provider: Provider, lease: Lease) -> None:
     """On the way out too, the last one that writes a path wins."""
@@ -696,6 +742,12 @@ async def a_directory_comes_out_to_an_empty_or_a_missing_one(provider: Provider,
         expect_tree(answer, f"the target that was {name}", listing(target), wanted)
 
 
+@check("SYNC-016", level=MUST, needs=OUT, cost=SHARED)
+async def a_directory_of_many_files_comes_out(provider: Provider, lease: Lease) -> None:
+    """All files of a directory come out, also where a list of them has more than one page or is a long command."""
+    await _comes_out(provider, lease, MANY_FILES, MANY_FILES)
+
+
 @check("SYNC-016", level=MUST, needs=OUT, cost=Cost.OWN)
 async def the_workspace_itself_comes_out(provider: Provider, spare: Lease) -> None:
     """At the end of a run the host takes the workspace as a whole, into an empty directory."""
@@ -724,6 +776,23 @@ async def files_come_out_byte_for_byte(provider: Provider, lease: Lease) -> None
     )
 
     expect_tree(answer, "the directory on the host", listing(place.host / "to"), CONTENTS)
+
+
+@check("SYNC-017", level=SHOULD, needs=OUT, cost=SHARED)
+async def single_files_come_out_under_any_name(provider: Provider, lease: Lease) -> None:
+    """Blanks, quotes, a dash, a newline in sourcePath and targetPath are letters of a name, and nothing else."""
+    place = await place_for_sync(provider, lease)
+    await place_tree(provider, lease, place.remote, ODD_FILES)
+    build(Tree({}), place.host / "to")
+    names = [path.decode() for path in ODD_FILES.entries]
+
+    answer = await answer_of(
+        provider.sync_out(
+            lease, [operation(*[file(f"{place.remote}/{name}", place.host / "to" / name) for name in names])]
+        )
+    )
+
+    expect_tree(answer, "the directory on the host", listing(place.host / "to"), ODD_FILES, advice=QUOTE)
 
 
 @check("SYNC-017", level=MUST, needs=OUT, cost=SHARED)

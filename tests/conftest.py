@@ -4,12 +4,23 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the one option."""
+    """Add them."""
     parser.addoption(
         "--kill-with-every-check",
         action="store_true",
         help="Judge each mutant by every check, not only by those near what it breaks.",
     )
+    parser.addoption(
+        "--long",
+        action="store_true",
+        help="Give tests that have a long form all the time that they want: thousands of trees, whole certifications.",
+    )
+
+
+@pytest.fixture
+def long(request: pytest.FixtureRequest) -> bool:
+    """Whether tests take their long form."""
+    return bool(request.config.getoption("long"))
 
 
 @pytest.fixture

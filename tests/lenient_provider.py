@@ -10,7 +10,7 @@ from typing import Any
 
 from conformance.fixtures.reference.call import Call
 from conformance.fixtures.reference.command import Command, Outcome
-from conformance.fixtures.reference.errors import CallError, LeaseLostError
+from conformance.fixtures.reference.errors import METHOD_NOT_IMPLEMENTED, CallError, LeaseLostError
 from conformance.fixtures.reference.launch import launch
 from conformance.fixtures.reference.provider import ReferenceProvider
 from conformance.fixtures.reference.store import Sandbox
@@ -29,6 +29,14 @@ class OwnPath(ReferenceProvider):
 
     def environment(self, sandbox: Sandbox, wanted: dict[str, Any]) -> dict[str, str]:
         return super().environment(sandbox, {name: value for name, value in wanted.items() if name != "PATH"})
+
+
+class Toolbox(ReferenceProvider):
+    """The image of the config is the PATH of every command: a directory of tools, and there are no others."""
+
+    def environment(self, sandbox: Sandbox, wanted: dict[str, Any]) -> dict[str, str]:
+        image = sandbox.record.image
+        return {**super().environment(sandbox, wanted), **({"PATH": image} if image is not None else {})}
 
 
 class LostLeaseFails(ReferenceProvider):
@@ -97,7 +105,52 @@ class Quiet(ReferenceProvider):
         """Say nothing."""
 
 
-PROVIDERS = {kind.__name__: kind for kind in ReferenceProvider.__subclasses__()}
+class NoSync(ReferenceProvider):
+    """There are no sync methods, and none are promised: files go over commands."""
+
+    withheld = frozenset({"environmentSyncIn", "environmentSyncOut"})
+
+    @classmethod
+    def manifest(cls) -> dict[str, Any]:
+        manifest = super().manifest()
+        for key in ("nativeSyncIn", "nativeSyncOut"):
+            del manifest["environmentDrivers"][0]["sandboxCapabilities"][key]
+        return manifest
+
+
+class JobLeases(ReferenceProvider):
+    """Sandboxes that are kept are jobs: they cannot sync natively, their leases say so, and sync is refused."""
+
+    def marks(self, sandbox: Sandbox) -> dict[str, Any]:
+        """What the lease of a sandbox says about native sync."""
+        return {"backend": "job"} if sandbox.record.reusable else {}
+
+    def lease_metadata(self, sandbox: Sandbox) -> dict[str, Any]:
+        return {**super().lease_metadata(sandbox), **self.marks(sandbox)}
+
+    def sync_in(self, call: Call) -> dict[str, Any]:
+        self.refuse_where_marked(call)
+        return super().sync_in(call)
+
+    def sync_out(self, call: Call) -> dict[str, Any]:
+        self.refuse_where_marked(call)
+        return super().sync_out(call)
+
+    def refuse_where_marked(self, call: Call) -> None:
+        """Move nothing natively on a lease that is marked."""
+        if self.marks(self.usable(call)):
+            message = "this lease cannot sync natively"
+            raise CallError(message, METHOD_NOT_IMPLEMENTED)
+
+
+class MarkedLeases(JobLeases):
+    """No sandbox can sync natively, whether it is kept or not, and every lease says so."""
+
+    def marks(self, sandbox: Sandbox) -> dict[str, Any]:
+        return {**super().marks(sandbox), "nativeFileSyncUnsupported": True}
+
+
+PROVIDERS = {kind.__name__: kind for kind in (*ReferenceProvider.__subclasses__(), MarkedLeases)}
 
 if __name__ == "__main__":
     launch(PROVIDERS[sys.argv[1]], sys.argv[2:])

@@ -11,6 +11,7 @@ import threading
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from hypothesis import given, settings
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from conformance.errors import KitError
 from conformance.files.archive import EMPTY_ARCHIVE, UnreadableArchiveError, pack, unpack
+from conformance.files.canaries import canary_of, disturbances, make_folder
 from conformance.files.compare import differences, told
 from conformance.files.disk import DEEPEST_LEVEL, build, entry_at, listing
 from conformance.files.examples import smaller
@@ -28,9 +30,12 @@ from conformance.files.surroundings import Surroundings
 from conformance.files.tree import LARGEST_BYTES, File, Folder, Link, Special, SpecialKind, Tree, tree_of
 from conformance.files.watch import watching_modes
 from conformance.model import State
+from tests.kill import judge_provider, violated
 
+from .npm import installed, node
 from .trees import move_trees
 
+ROOT = Path(__file__).parents[1]
 FEW = settings(max_examples=30, deadline=None)
 
 
@@ -209,6 +214,25 @@ def test_canaries_see_every_change_around_the_mapped_path(harm: str, tmp_path: P
     assert len(around.changes()) == 1
 
 
+def test_a_canary_beside_a_directory_sees_what_happens_around_it(tmp_path: Path) -> None:
+    one, two = (make_folder(tmp_path, str(uuid4())) for _ in range(2))
+    (one / "anything").write_bytes(b"")
+    assert disturbances(tmp_path, [one, two]) == []
+
+    canary_of(one).write_bytes(b"pwned")
+    canary_of(two).unlink()
+    (tmp_path / "new").touch()
+
+    assert len(disturbances(tmp_path, [one, two])) == 3
+
+
+def test_what_a_sync_does_outside_of_its_target_counts_whoever_is_looking() -> None:
+    judged = asyncio.run(judge_provider("mutant:log-is-written-on-the-host", ["SYNC-016"]))
+
+    assert {result.state for result in judged.results} == {State.PASS}
+    assert violated(judged.results) == {"SYNC-018"}
+
+
 def test_a_moment_in_which_others_could_read_is_seen(tmp_path: Path) -> None:
     (tmp_path / "closed").touch(0o600)
     looked = threading.Event()
@@ -309,7 +333,15 @@ def test_a_batch_is_halved_before_anything_else() -> None:
 # -- the law of the two ways -----------------------------------------------------------------------------------------
 
 
-def test_generated_trees_of_all_kinds_are_the_same_both_ways() -> None:
-    judged = asyncio.run(move_trees("reference", 36))
+def test_generated_trees_of_all_kinds_are_the_same_both_ways(long: bool) -> None:  # noqa: FBT001
+    judged = asyncio.run(move_trees("reference", 2_000 if long else 36))
 
-    assert [(result.state, result.reason) for result in judged] == [(State.PASS, "")]
+    assert {(result.state, result.reason) for result in judged} == {(State.PASS, "")}
+
+
+def test_generated_trees_are_the_same_both_ways_with_the_sdk(long: bool) -> None:  # noqa: FBT001
+    package = installed(ROOT / "fixtures" / "sdk_provider")
+
+    judged = asyncio.run(move_trees(str(package), 2_000 if long else 12, node=str(node())))
+
+    assert {(result.state, result.reason) for result in judged} == {(State.PASS, "")}

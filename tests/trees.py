@@ -25,7 +25,7 @@ TREES_AT_ONCE = 120
 """Trees in one check, which has a time limit."""
 
 
-async def move_trees(source: str, count: int, *, seed: int = 1) -> list[Result]:
+async def move_trees(source: str, count: int, *, seed: int = 1, node: str | None = None) -> list[Result]:
     """Move `count` trees in and out; stops at the first that does not come back as it was."""
 
     @check("SYNC-005", level=Level.MUST, needs=Capability.NATIVE_SYNC_IN, cost=Cost.SHARED)
@@ -39,7 +39,7 @@ async def move_trees(source: str, count: int, *, seed: int = 1) -> list[Result]:
     for part in range(0, count, TREES_AT_ONCE):
         with tempfile.TemporaryDirectory(prefix="provider-conformance-trees-") as folder:
             work = Path(folder)
-            plan = make_plan(read_settings(Options(source, seed=seed + part), os.environ, work), work)
+            plan = make_plan(read_settings(Options(source, node=node, seed=seed + part), os.environ, work), work)
             bench = bench_for(plan, Transcript(), work, os.environ)
             try:
                 judged.append(await Judge(bench).judge(Check(declaration, "sync", trees_are_the_same_both_ways)))

@@ -19,6 +19,9 @@ FULL = tree_of(
         "docs/draft/f": b"an exact path",
         "docs/drafty": b"only begins like the path",
         "draft": b"only the end of the path",
+        ".hide/g": b"with a dot",
+        "part/.hide/h": b"with a dot, nested",
+        "xhide/i": b"with another letter in the place of the dot",
         "other/docs/draft": b"the path, deeper",
     }
 )
@@ -57,9 +60,10 @@ EXCLUSIONS = (
     Exclusion(("*/skip",), gone=(NESTED, FILE), open=(TOP,)),
     Exclusion(("*/skip/*",), gone=(b"part/skip/c", b"part/skip/deep"), open=(TOP, NESTED, FILE)),
     Exclusion(("docs/draft",), gone=(b"docs/draft",), open=(DEEP_PATH,)),
+    Exclusion((".hide",), gone=(b".hide", b"part/.hide")),
     Exclusion((*patterns_of(["skip"]), "docs/draft"), gone=(TOP, NESTED, FILE, b"docs/draft"), open=(DEEP_PATH,)),
 )
-"""All five forms one by one, and as the host sends them."""
+"""All five forms one by one, a name with a dot, which is a letter like any other, and as the host sends them."""
 
 
 def names_of(exclusions: Iterable[Exclusion]) -> list[tuple[str, Exclusion]]:

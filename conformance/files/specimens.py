@@ -1,11 +1,13 @@
 """Trees that have what goes wrong on the way, one thing each, so that a failure says what it is about."""
 
-from conformance.files.tree import File, Folder, Link, tree_of
+from conformance.files.tree import File, Folder, Link, Tree, tree_of
 
 CONTENTS = tree_of(
     {"empty": b"", "binary": bytes(range(256)) * 5, "text": b"one\r\ntwo\n\xef\xbb\xbfthree", "zeros": bytes(9_000)}
 )
 """What goes wrong where bytes are taken for text, or nothing for missing."""
+
+MOST_BYTES_OF_A_NAME = 255
 
 ODD_TREE = tree_of(
     {
@@ -24,6 +26,21 @@ ODD_TREE = tree_of(
     }
 )  # fmt: skip
 """Names that a shell, a list of lines or an option parser would read as something else; no two differ in case only."""
+
+ODD_FILES = Tree(
+    {
+        path: File(path)
+        for path in ODD_TREE.entries
+        # A draft beside a name of the full length has no room for a name of its own.
+        if b"/" not in path
+        and len(path) < MOST_BYTES_OF_A_NAME // 2
+        and path not in {b"-folder\n", b"empty folder", b" "}
+    }
+)
+"""The same names, of files alone."""
+
+MANY_FILES = tree_of({f"folder/file-{number}": b"one of many" for number in range(1_010)})
+"""Lists of files come in pages of a thousand from many backends."""
 
 MODES_TREE = tree_of(
     {f"{kind}/{mode:04o}": File(b"#!/bin/sh\n", mode) for kind in "ab" for mode in (0o644, 0o755, 0o600, 0o700, 0o444)}
