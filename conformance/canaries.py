@@ -51,7 +51,7 @@ def is_local(lease: Lease) -> bool:
 
 
 def sightings(worker: Worker, secrets: Mapping[str, str]) -> list[Sighting]:
-    """Where secrets, given by name, came back in what a worker wrote on stdout and stderr, however they were spelled."""
+    """Where secrets, given by name, came back in what a worker wrote on stdout and stderr, however spelled."""
     long_enough = {name: secret for name, secret in secrets.items() if len(secret) >= SHORTEST}
     redactor = Redactor(long_enough)
     for name, secret in long_enough.items():
