@@ -25,7 +25,7 @@ from conformance.gates import A_CONFIG_CAN_BE_WRONG, DEFAULTS, FIELDS_WITHOUT_NA
 from conformance.host.lease import REALIZATION, REUSE, Lease
 from conformance.model import Cost, Json, JsonObject, Level, RequirementId, items_of, object_of
 from conformance.provider import Launcher, Provider
-from conformance.steps import destroy_lease, initialize_worker, lease_of, run_to_success
+from conformance.steps import destroy_lease, initialize_worker, run_to_success
 
 MUST, SHOULD = Level.MUST, Level.SHOULD
 
@@ -93,17 +93,17 @@ async def a_wrong_config_is_refused_with_a_reason(provider: Provider) -> None:
 @check("CFG-002", level=SHOULD, cost=Cost.MANY, when=FIELDS_WITHOUT_NAMES)
 async def a_config_that_was_accepted_starts_a_sandbox(provider: Provider, lease: Lease) -> None:
     """What is accepted at save time can be used: settings that do not go together are refused with their names."""
+    await accept_config(provider)
     await run_to_success(provider, lease, "true")
-    for changes in await accepted_changes(provider):
-        answer = await answer_of(provider.acquire({**provider.config, **changes}))
+    for changes in other_settings(provider):
+        answer = await start_with(provider, changes)
         expect(
             answer,
             answer.fault is None,
-            that=f"a sandbox starts with {show(changes)}, which the validation accepts",
+            that=f"{show(changes)} is refused by the validation, or a sandbox starts with it",
             observed=answer.came,
             advice="Refuse at save time what acquire would refuse, and name the settings that do not go together.",
         )
-        await destroy_lease(provider, lease_of(provider, answer))
 
 
 @check("CFG-003", level=MUST)
@@ -324,20 +324,26 @@ async def accept_config(provider: Provider) -> None:
         raise Blocked(RequirementId("CFG-001"), f"the config under test is not accepted: {answer.came}", answer.frames)
 
 
-async def accepted_changes(provider: Provider) -> list[dict[str, Json]]:
-    """Settings that differ from the config under test and pass the validation: one at a time, then all together.
+def other_settings(provider: Provider) -> list[dict[str, Json]]:
+    """Settings that differ from the config under test: one at a time, then all together.
 
-    Taken away from the config under test, a setting would be missed too: the author gives what his provider needs.
+    None is taken away: the author has given what his provider needs.
     """
     values = unnamed_values(provider.subject)
     alone: list[dict[str, Json]] = [{name: value} for name, value in values.items()][:MOST_SETTINGS]
-    together = [dict(values)] if len(values) > 1 else []
-    accepted: list[dict[str, Json]] = []
-    for changes in (*alone, *together):
-        answer = await answer_of(provider.validate_config({**provider.stored_config, **changes}))
-        if answer.fields.get("ok") is True:
-            accepted.append(changes)
-    return accepted
+    return [*alone, dict(values)] if len(values) > 1 else alone
+
+
+async def start_with(provider: Provider, changes: JsonObject) -> Answer:
+    """The answer of an acquire with other settings, whose sandbox is removed; or of the validation, if it says no."""
+    validated = await answer_of(provider.validate_config({**provider.stored_config, **changes}))
+    if validated.fields.get("ok") is not True:
+        return validated
+    acquired = await answer_of(provider.acquire({**provider.config, **changes}))
+    lease = provider.leased(acquired)
+    if lease is not None and lease.id is not None:
+        await destroy_lease(provider, lease)
+    return acquired
 
 
 def fitting_defaults(provider: Provider) -> dict[str, Json]:

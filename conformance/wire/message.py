@@ -1,7 +1,7 @@
 """What one line of a worker is, told by its shape alone, in the host's order (protocol.md sections 3 and 4)."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias, cast
@@ -16,6 +16,9 @@ SEARCHED = 1 << 20
 
 MOST_STARTS = 64
 """Places in such a line at which a message may begin (our choice)."""
+
+DEEPEST = 400
+"""Levels of nesting that are read (our choice: JSON leaves the limit to its readers, and Python's is near 1,000)."""
 
 _WHITE = "\t\n\v\f\r \u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(map(chr, range(0x2000, 0x200B)))
 """What the host trims off a line: the white space of JavaScript, a byte order mark included."""
@@ -62,13 +65,45 @@ def read_message(data: bytes) -> Reading:
         return None, flaw
     value: Json
     try:
-        value, end = _DECODER.raw_decode(text)
-    except (ValueError, RecursionError):
+        value, end = _decoded(text)
+    except RecursionError:
+        return None, flaw or _too_deep(text)
+    except ValueError:
         return None, flaw or _no_json(text)
     if end != len(text):
         return None, flaw or _no_json(text)
+    if text.count("[") + text.count("{") > DEEPEST and _depth(value) > DEEPEST:
+        return None, flaw or _too_deep(text)
     message, other = _classify(value, text)
     return message, flaw or other
+
+
+def _decoded(text: str) -> tuple[Json, int]:
+    try:
+        return _DECODER.raw_decode(text)
+    except ValueError:
+        # Python refuses very long integers, which are numbers like any other to the host.
+        return _DECODER_OF_LONG_NUMBERS.raw_decode(text)
+
+
+def _depth(value: Json) -> int:
+    depth, level = 0, [value]
+    while level:
+        level = [inner for item in level for inner in _inside(item)]
+        depth += 1
+    return depth
+
+
+def _inside(value: Json) -> Iterable[Json]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list) else ()
+
+
+def _too_deep(text: str) -> Flaw:
+    if '"jsonrpc"' not in text:
+        return _noise(text)
+    return Flaw(RequirementId("RPC-001"), f"a line is nested more than {DEEPEST} levels deep")
 
 
 def _classify(value: Json, text: str) -> Reading:
@@ -141,3 +176,6 @@ def _refuse_constant(name: str) -> Json:
 
 _DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 """Strict: ``NaN`` and ``Infinity`` are no JSON. Made once, because making one costs more than a short message."""
+
+_DECODER_OF_LONG_NUMBERS = json.JSONDecoder(parse_constant=_refuse_constant, parse_int=float)
+"""Takes integers as the host does, whose numbers all have 53 bits."""

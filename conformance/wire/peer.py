@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeGuard
 
 from conformance.errors import AnswerTimeout, MalformedAnswer, RpcError, WorkerGone
@@ -260,7 +260,7 @@ class Peer:
             return
         frame = self.transcript.add(self.number, Direction.TO_HOST, line.data)
         if flaw is not None:
-            self._note(flaw, frame)
+            self._note(flaw if message is not None else _with_answer(flaw, line), frame)
         if message is None:
             return
         match message.shape:
@@ -365,9 +365,14 @@ class Peer:
 
 
 def _too_long(line: Line) -> Flaw:
-    start = _ANSWER_START.match(line.data)
-    lost: tuple[JsonObject, ...] = ({"id": int(start[1])},) if start is not None else ()
-    return Flaw(RequirementId("RPC-020"), f"a line of {line.size} bytes is longer than the host reads", lost)
+    problem = f"a line of {line.size} bytes is longer than the host reads"
+    return _with_answer(Flaw(RequirementId("RPC-020"), problem), line)
+
+
+def _with_answer(flaw: Flaw, line: Line) -> Flaw:
+    """The flaw of a line that nobody reads, and whose answer was lost by it: nobody need wait for that any more."""
+    start = None if flaw.lost else _ANSWER_START.match(line.data)
+    return flaw if start is None else replace(flaw, lost=({"id": int(start[1])},))
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:
