@@ -281,10 +281,16 @@ class Hooks:
             run.transcript.close()
         if run.writer is None:
             return
+        _expect_room(run)
         _write(run, _plain(run, run.pending))
         if exitstatus == pytest.ExitCode.INTERRUPTED:
-            run.writer.write("fault", kind="interrupted", detail="The run was interrupted.")
-        _close_report(run)
+            _write(run, [{"event": "fault", "kind": "interrupted", "detail": "The run was interrupted."}])
+        try:
+            _close_report(run)
+        except EnvironmentFault as fault:
+            _stop(run, fault)
+        except OSError as error:
+            _stop(run, _no_room(run.settings.report_dir, error))
         if exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and run.exit_code is not None:
             session.exitstatus = run.exit_code
 
@@ -300,7 +306,10 @@ class Hooks:
 async def conformance_judge(pytestconfig: pytest.Config) -> AsyncGenerator[Judge]:
     """The judge of this process; closes every lease and worker at the end."""
     run = pytestconfig.stash[_RUN]
-    bench = make_bench(run)
+    try:
+        bench = make_bench(run)
+    except EnvironmentFault as fault:
+        _stop(run, fault)
     run.bench = bench
     try:
         yield Judge(bench, in_company=run.shard > 0)
@@ -335,6 +344,7 @@ def check_of(item: pytest.Item) -> Check:
 
 def _judging(check: Check) -> Callable[..., Coroutine[Any, Any, None]]:
     async def judged(request: pytest.FixtureRequest, conformance_judge: Judge) -> None:
+        _expect_room(cast("pytest.Item", request.node).config.stash[_RUN])
         result = await conformance_judge.judge(check)
         cast("pytest.Item", request.node).stash[_RESULT] = result
         if result.state in _PASSED_OVER:
@@ -366,6 +376,24 @@ def finding_text(result: Result, replay: str) -> str:
 
 def _replay(run: Run, check: Check) -> str:
     return "" if run.plan is None else replay_command(run.plan, check, _short(run))
+
+
+def _expect_room(run: Run) -> None:
+    """End the run when its record cannot be written any more: a verdict without evidence is none."""
+    if run.transcript is not None and run.transcript.failure is not None:
+        _stop(run, _no_room(run.settings.report_dir, run.transcript.failure))
+
+
+def _no_room(folder: Path, error: OSError) -> EnvironmentFault:
+    return EnvironmentFault(
+        f"{folder} cannot be written: {error.strerror}.", "Make room, and run again: there is no verdict."
+    )
+
+
+def _stop(run: Run, fault: EnvironmentFault) -> NoReturn:
+    """End a run that is under way; what is open is closed. The terminal says why."""
+    run.writer = None
+    pytest.exit(run.redact(fault.sentence()), ExitCode.ENVIRONMENT)
 
 
 def _leave(run: Run, fault: ConformanceError, code: int) -> NoReturn:
@@ -473,7 +501,10 @@ def _write(run: Run, events: Iterable[dict[str, Any]]) -> None:
             continue
         run.advertised_written = run.advertised_written or kind == "advertised"
         if run.writer is not None:
-            run.writer.write(kind, **{key: value for key, value in event.items() if key != "event"})
+            try:
+                run.writer.write(kind, **{key: value for key, value in event.items() if key != "event"})
+            except EnvironmentFault as fault:
+                _stop(run, fault)
 
 
 def _plain(run: Run, events: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
