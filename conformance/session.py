@@ -73,7 +73,7 @@ class Run:
     work: Path
     redact: Redactor
     plan: Plan | None = None
-    guard: Guard | None = None
+    reaper: Guard | None = None
     journal: Journal | None = None
     transcript: Transcript | None = None
     bench: Bench | None = None
@@ -162,8 +162,8 @@ def _clean(run: Run) -> None:
     done = run.bench is None or run.bench.ledger.all_closed
     if done:
         remove_work(run.work)
-    if run.guard is not None:
-        run.guard.let_go(wait=done and not run.work.exists())
+    if run.reaper is not None:
+        run.reaper.let_go(wait=done and not run.work.exists())
 
 
 class Hooks:
@@ -179,7 +179,7 @@ class Hooks:
             arguments = [self.run.redact(text) for text in self.run.config.invocation_params.args]
             argv = (Path(sys.argv[0]).name, *arguments)
             if not session.config.option.collectonly:
-                _guard(self.run)
+                _start_reaper(self.run)
             self.run.plan = make_plan(
                 self.run.settings,
                 self.run.work,
@@ -419,10 +419,10 @@ def make_bench(run: Run) -> Bench:
     return bench_for(run.plan, run.transcript, run.work, current_environment(), journal=run.journal, prefix=prefix)
 
 
-def _guard(run: Run) -> None:
+def _start_reaper(run: Run) -> None:
     told: dict[str, Any] = run.worker_input["conformance"] if run.worker_input is not None else {}
     kept = Path(told["work"]) if told.get("root") is not None else None
-    run.guard = Guard(ledger_path(run.settings.report_dir, run.work), run.work, run.settings, kept)
+    run.reaper = Guard(ledger_path(run.settings.report_dir, run.work), run.work, run.settings, kept)
 
 
 def _filters(config: pytest.Config) -> tuple[str, ...]:
