@@ -28,6 +28,7 @@ from conformance.places import SUITES, folder_of
 from conformance.plan import Plan, bench_for, make_plan
 from conformance.reaper.earlier import WORK_PREFIX, clear, complaint, ledger_path
 from conformance.reaper.guard import Guard, remove_work
+from conformance.reaper.inventory import Inventory
 from conformance.reaper.reference import reference
 from conformance.record import advertised, declared, events_of, header, late_observation, replay_command
 from conformance.redact import Redactor
@@ -315,6 +316,8 @@ async def conformance_judge(pytestconfig: pytest.Config) -> AsyncGenerator[Judge
         yield Judge(bench, in_company=run.shard > 0)
     finally:
         await bench.close()
+        # What no call has closed may be gone all the same, or can be removed behind the provider's back.
+        await Inventory(bench.ledger, bench.subject.hooks, current_environment()).settle()
         run.pending.extend(bench.ledger.take_events())
         run.pending.extend(late_observation(violation) for violation in bench.new_violations())
 
