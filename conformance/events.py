@@ -23,6 +23,9 @@ from conformance.model import Json
 EVENTS_SCHEMA = "sandbox-provider-conformance/events/1"
 """Names the format. A reader refuses any other name instead of guessing."""
 
+EARLIER_LEASES = "earlier-leases"
+"""Kind of the fault event that tells of leases which earlier runs have left."""
+
 RECORD_AGAIN = "Run the kit again to record a new stream."
 
 

@@ -17,7 +17,7 @@ from conformance.bench import Bench
 from conformance.checks import Check
 from conformance.collection import load_checks
 from conformance.errors import ConformanceError, EnvironmentFault, UsageFault
-from conformance.events import EventWriter, read_events
+from conformance.events import EARLIER_LEASES, EventWriter, read_events
 from conformance.hiding import guard, hidden, secrets_of
 from conformance.host.find import Unpacked
 from conformance.host.package import SourceKind
@@ -453,7 +453,7 @@ def _open_report(run: Run) -> None:
     run.writer.write("declared", **hidden(declared(plan.subject), run.redact))
     left = clear(folder)
     if left:
-        run.writer.write("fault", kind="earlier-leases", detail=complaint(left))
+        run.writer.write("fault", kind=EARLIER_LEASES, detail=complaint(left))
 
 
 def _close_report(run: Run) -> None:
