@@ -5,6 +5,7 @@ before it, so the reader builds it again and compares bytes: no edit of the file
 against accidents and careless hands; who wrote the file is a matter for a signature.
 """
 
+import contextlib
 import json
 import time
 from collections import Counter
@@ -16,11 +17,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import NoReturn, Self, cast
 
-from conformance.errors import UsageFault
+from conformance.errors import EnvironmentFault, UsageFault
 from conformance.model import Json
 
 EVENTS_SCHEMA = "sandbox-provider-conformance/events/1"
 """Names the format. A reader refuses any other name instead of guessing."""
+
+EARLIER_LEASES = "earlier-leases"
+"""Kind of the fault event that tells of leases which earlier runs have left."""
 
 RECORD_AGAIN = "Run the kit again to record a new stream."
 
@@ -135,7 +139,10 @@ class EventWriter:
         return self._totals.digest
 
     def write(self, event: str, /, **fields: Json) -> None:
-        """Write one event. The header gets its `schema` here; the footer is written by `close` alone."""
+        """Write one event. The header gets its `schema` here; the footer is written by `close` alone.
+
+        Raises `EnvironmentFault` when the file cannot be written; it is closed then, without a footer.
+        """
         kind = EventKind(event)
         if kind is EventKind.FOOTER:
             raise ValueError("the footer is written by close()")
@@ -145,16 +152,26 @@ class EventWriter:
             fields = {"schema": EVENTS_SCHEMA, **fields}
         t = round(self._clock() - self._start, 3)
         line = _line(kind, t, fields)
-        self._file.write(line)
-        self._file.flush()
+        self._put(line)
         self._totals.add(line, kind, t, fields)
 
     def close(self) -> None:
-        """Write the footer and close the file; a second call does nothing."""
+        """Write the footer and close the file; a second call does nothing. Raises `EnvironmentFault` as above."""
         if self._file.closed:
             return
-        with self._file:
-            self._file.write(self._totals.footer())
+        self._put(self._totals.footer())
+        self._file.close()
+
+    def _put(self, line: bytes) -> None:
+        try:
+            self._file.write(line)
+            self._file.flush()
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._file.close()
+            raise EnvironmentFault(
+                f"{self.path} cannot be written: {error.strerror}.", "Make room, and run again: there is no verdict."
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)

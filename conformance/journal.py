@@ -8,7 +8,6 @@ through the redactor.
 import fcntl
 import json
 import os
-from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +19,7 @@ from conformance.host.lease import Lease
 from conformance.host.tenant import host_time, secret_id
 from conformance.ledger import Ending, Entry, Held
 from conformance.model import Json, JsonObject, object_of
+from conformance.redact import Redactor
 from conformance.wire.leftovers import start_of
 
 LEDGER_SCHEMA = "sandbox-provider-conformance/ledger/1"
@@ -42,11 +42,11 @@ class LineKind(StrEnum):
 class Journal:
     """Writes one ledger file, and holds its lock for as long as it is open.
 
-    `redact` takes secrets out of texts, `secret_names` are the config keys whose values are secrets. Raises
+    `redact` takes secrets out, `secret_names` are the config keys whose values are secrets. Raises
     `EnvironmentFault` when the file cannot be opened, and `BlockingIOError` when somebody else holds its lock.
     """
 
-    def __init__(self, path: Path, redact: Callable[[str], str], secret_names: frozenset[str]) -> None:
+    def __init__(self, path: Path, redact: Redactor, secret_names: frozenset[str]) -> None:
         self.path = path
         self._redact = redact
         self._secret_names = secret_names
@@ -68,7 +68,7 @@ class Journal:
 
     def open(self, about: JsonObject) -> None:
         """Write the first line. Raises `EnvironmentFault` when it cannot be written."""
-        self._write(LineKind.LEDGER, schema=LEDGER_SCHEMA, at=host_time(0), **self._redacted(about))
+        self._write(LineKind.LEDGER, schema=LEDGER_SCHEMA, at=host_time(0), **object_of(self._redact.json(about)))
 
     def worker(self, process_id: int) -> None:
         """Write that a worker was started, so that it can be found when the kit dies."""
@@ -151,20 +151,10 @@ class Journal:
         else:
             values["config"] = self._stored(held.config)
             values["secrets"] = sorted(self._secret_names & held.config.keys())
-        return self._redacted(values)
+        return object_of(self._redact.json(values))
 
     def _stored(self, config: JsonObject) -> dict[str, Json]:
         return {key: secret_id(key) if key in self._secret_names else value for key, value in config.items()}
-
-    def _redacted(self, value: Any) -> Any:
-        # Text by text, not line by line: a secret such as "true" would leave no JSON.
-        if isinstance(value, str):
-            return self._redact(value)
-        if isinstance(value, Mapping):
-            return {self._redact(key): self._redacted(item) for key, item in value.items()}  # type: ignore[misc]
-        if isinstance(value, list | tuple):
-            return [self._redacted(item) for item in value]  # type: ignore[misc]
-        return value
 
 
 def _ends_with_a_line(file: int) -> bool:

@@ -1,5 +1,6 @@
 """What this run has made at the backend, and what became of it. The kit touches only what stands here."""
 
+import time
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeAlias
@@ -16,6 +17,9 @@ class Ending(StrEnum):
 
     RELEASED = "released"
     DESTROYED = "destroyed"
+    GONE = "gone"
+    """The backend itself no longer lists it."""
+
     NEVER_OPENED = "never-opened"
     UNKNOWN = "unknown"
 
@@ -42,6 +46,9 @@ class Entry:
 
     disproved: Ending | None = None
     """An ending that was reported and turned out to be false: to hear it again proves nothing."""
+
+    asked: float = field(default_factory=time.monotonic, compare=False)
+    """When it was noted, by the clock of this process."""
 
     @property
     def lease(self) -> Lease | None:

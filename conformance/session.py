@@ -17,7 +17,7 @@ from conformance.bench import Bench
 from conformance.checks import Check
 from conformance.collection import load_checks
 from conformance.errors import ConformanceError, EnvironmentFault, UsageFault
-from conformance.events import EventWriter, read_events
+from conformance.events import EARLIER_LEASES, EventWriter, read_events
 from conformance.hiding import guard, hidden, secrets_of
 from conformance.host.find import Unpacked
 from conformance.host.package import SourceKind
@@ -28,6 +28,7 @@ from conformance.places import SUITES, folder_of
 from conformance.plan import Plan, bench_for, make_plan
 from conformance.reaper.earlier import WORK_PREFIX, clear, complaint, ledger_path
 from conformance.reaper.guard import Guard, remove_work
+from conformance.reaper.inventory import Inventory
 from conformance.reaper.reference import reference
 from conformance.record import advertised, declared, events_of, header, late_observation, replay_command
 from conformance.redact import Redactor
@@ -73,7 +74,7 @@ class Run:
     work: Path
     redact: Redactor
     plan: Plan | None = None
-    guard: Guard | None = None
+    reaper: Guard | None = None
     journal: Journal | None = None
     transcript: Transcript | None = None
     bench: Bench | None = None
@@ -162,8 +163,8 @@ def _clean(run: Run) -> None:
     done = run.bench is None or run.bench.ledger.all_closed
     if done:
         remove_work(run.work)
-    if run.guard is not None:
-        run.guard.let_go(wait=done and not run.work.exists())
+    if run.reaper is not None:
+        run.reaper.let_go(wait=done and not run.work.exists())
 
 
 class Hooks:
@@ -179,7 +180,7 @@ class Hooks:
             arguments = [self.run.redact(text) for text in self.run.config.invocation_params.args]
             argv = (Path(sys.argv[0]).name, *arguments)
             if not session.config.option.collectonly:
-                _guard(self.run)
+                _start_reaper(self.run)
             self.run.plan = make_plan(
                 self.run.settings,
                 self.run.work,
@@ -281,10 +282,16 @@ class Hooks:
             run.transcript.close()
         if run.writer is None:
             return
+        _expect_room(run)
         _write(run, _plain(run, run.pending))
         if exitstatus == pytest.ExitCode.INTERRUPTED:
-            run.writer.write("fault", kind="interrupted", detail="The run was interrupted.")
-        _close_report(run)
+            _write(run, [{"event": "fault", "kind": "interrupted", "detail": "The run was interrupted."}])
+        try:
+            _close_report(run)
+        except EnvironmentFault as fault:
+            _stop(run, fault)
+        except OSError as error:
+            _stop(run, _no_room(run.settings.report_dir, error))
         if exitstatus in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} and run.exit_code is not None:
             session.exitstatus = run.exit_code
 
@@ -300,12 +307,17 @@ class Hooks:
 async def conformance_judge(pytestconfig: pytest.Config) -> AsyncGenerator[Judge]:
     """The judge of this process; closes every lease and worker at the end."""
     run = pytestconfig.stash[_RUN]
-    bench = make_bench(run)
+    try:
+        bench = make_bench(run)
+    except EnvironmentFault as fault:
+        _stop(run, fault)
     run.bench = bench
     try:
         yield Judge(bench, in_company=run.shard > 0)
     finally:
         await bench.close()
+        # What no call has closed may be gone all the same, or can be removed behind the provider's back.
+        await Inventory(bench.ledger, bench.subject.hooks, current_environment()).settle()
         run.pending.extend(bench.ledger.take_events())
         run.pending.extend(late_observation(violation) for violation in bench.new_violations())
 
@@ -335,6 +347,7 @@ def check_of(item: pytest.Item) -> Check:
 
 def _judging(check: Check) -> Callable[..., Coroutine[Any, Any, None]]:
     async def judged(request: pytest.FixtureRequest, conformance_judge: Judge) -> None:
+        _expect_room(cast("pytest.Item", request.node).config.stash[_RUN])
         result = await conformance_judge.judge(check)
         cast("pytest.Item", request.node).stash[_RESULT] = result
         if result.state in _PASSED_OVER:
@@ -368,6 +381,24 @@ def _replay(run: Run, check: Check) -> str:
     return "" if run.plan is None else replay_command(run.plan, check, _short(run))
 
 
+def _expect_room(run: Run) -> None:
+    """End the run when its record cannot be written any more: a verdict without evidence is none."""
+    if run.transcript is not None and run.transcript.failure is not None:
+        _stop(run, _no_room(run.settings.report_dir, run.transcript.failure))
+
+
+def _no_room(folder: Path, error: OSError) -> EnvironmentFault:
+    return EnvironmentFault(
+        f"{folder} cannot be written: {error.strerror}.", "Make room, and run again: there is no verdict."
+    )
+
+
+def _stop(run: Run, fault: EnvironmentFault) -> NoReturn:
+    """End a run that is under way; what is open is closed. The terminal says why."""
+    run.writer = None
+    pytest.exit(run.redact(fault.sentence()), ExitCode.ENVIRONMENT)
+
+
 def _leave(run: Run, fault: ConformanceError, code: int) -> NoReturn:
     # pytest says on stderr why it exits; its terminal would say the same again, as if somebody had pressed Ctrl-C.
     if run.config.pluginmanager.has_plugin("terminalreporter"):
@@ -391,10 +422,10 @@ def make_bench(run: Run) -> Bench:
     return bench_for(run.plan, run.transcript, run.work, current_environment(), journal=run.journal, prefix=prefix)
 
 
-def _guard(run: Run) -> None:
+def _start_reaper(run: Run) -> None:
     told: dict[str, Any] = run.worker_input["conformance"] if run.worker_input is not None else {}
     kept = Path(told["work"]) if told.get("root") is not None else None
-    run.guard = Guard(ledger_path(run.settings.report_dir, run.work), run.work, run.settings, kept)
+    run.reaper = Guard(ledger_path(run.settings.report_dir, run.work), run.work, run.settings, kept)
 
 
 def _filters(config: pytest.Config) -> tuple[str, ...]:
@@ -422,7 +453,7 @@ def _open_report(run: Run) -> None:
     run.writer.write("declared", **hidden(declared(plan.subject), run.redact))
     left = clear(folder)
     if left:
-        run.writer.write("fault", kind="earlier-leases", detail=complaint(left))
+        run.writer.write("fault", kind=EARLIER_LEASES, detail=complaint(left))
 
 
 def _close_report(run: Run) -> None:
@@ -473,7 +504,10 @@ def _write(run: Run, events: Iterable[dict[str, Any]]) -> None:
             continue
         run.advertised_written = run.advertised_written or kind == "advertised"
         if run.writer is not None:
-            run.writer.write(kind, **{key: value for key, value in event.items() if key != "event"})
+            try:
+                run.writer.write(kind, **{key: value for key, value in event.items() if key != "event"})
+            except EnvironmentFault as fault:
+                _stop(run, fault)
 
 
 def _plain(run: Run, events: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -156,7 +156,7 @@ class _Collector:
 
     def _lease_close(self, t: float, fields: Fields) -> None:
         label, how = fields.label("lease"), fields.text("how")
-        if how not in {"released", "destroyed", "never-opened", "unknown"}:
+        if how not in {"released", "destroyed", "gone", "never-opened", "unknown"}:
             raise StreamError(f"lease {label} was closed in a way this kit does not know", line=fields.line)
         lease = self.leases.get(label)
         if lease is None:

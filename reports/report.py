@@ -184,7 +184,7 @@ class Coverage:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A fault that the kit injected on purpose."""
+    """Something that befell the run, or that the kit did to it on purpose."""
 
     t: float
     kind: str

@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from conformance.events import Event, StreamError
+from conformance.events import EARLIER_LEASES, Event, StreamError
 from conformance.model import ExitCode, Level, State, Verdict
 from conformance.reports.collect import Recorded, collect
 from conformance.reports.fields import LABEL_LIMIT, Fields
@@ -212,6 +212,7 @@ def _notes(recorded: Recorded, profiles: Sequence[ProfileResult]) -> Iterable[st
         yield "No inventory hook: that sandboxes were removed is known from commands and resume alone."
     if recorded.leases.unknown:
         yield f"Leases never confirmed closed: {recorded.leases.unknown}. They may still cost money."
+    yield from (each.detail for each in recorded.faults if each.kind == EARLIER_LEASES and each.detail)
 
 
 def _list(items: Sequence[str], most: int = 5) -> str:

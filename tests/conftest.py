@@ -4,7 +4,12 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add them."""
+    """Add the options of the long forms."""
+    parser.addoption(
+        "--end-runs-at-many-moments",
+        action="store_true",
+        help="Kill and interrupt runs at seventy moments, not at a handful.",
+    )
     parser.addoption(
         "--kill-with-every-check",
         action="store_true",

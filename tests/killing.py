@@ -55,6 +55,16 @@ class Running:
         """Ids of the sandboxes that exist."""
         return {path.name for path in self.backend.glob("ref-*")}
 
+    @property
+    def output(self) -> str:
+        """What pytest printed."""
+        return (self.folder / "output.txt").read_text(encoding="utf-8")
+
+    @property
+    def calls_at_once(self) -> int:
+        """How many acquires may have been under way: as many as have no answer in the ledger."""
+        return sum(entry.held is None for account in self.accounts for entry in account.entries.values())
+
     def until(self, seen: Callable[["Running"], bool]) -> bool:
         """Wait for a moment; False when the run ended before it came."""
         deadline = time.monotonic() + MOMENT_LIMIT_S

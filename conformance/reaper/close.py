@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.account import Account, Told, read_account
+from conformance.bench import Bench
 from conformance.errors import ConformanceError, EnvironmentFault, ProviderFault, UsageFault
 from conformance.evidence import Trace
 from conformance.host.find import Unpacked
@@ -19,6 +20,8 @@ from conformance.ledger import Ending, Entry, Ledger
 from conformance.model import JsonObject, RequirementId, object_of
 from conformance.plan import Plan, bench_for, make_plan
 from conformance.provider import Launcher, Provider
+from conformance.reaper.inventory import Inventory
+from conformance.reaper.reference import with_config_of
 from conformance.redact import Redactor
 from conformance.settings import Settings, current_environment
 from conformance.wire.transcript import Transcript
@@ -98,16 +101,15 @@ async def _close_all(account: Account, settings: Settings, journal: Journal) -> 
     was_open = account.open
     problem = ""
     with tempfile.TemporaryDirectory(prefix="provider-conformance-reaper-") as folder:
-        plan = make_plan(settings, Path(folder), unpacked=_unpacked(account.header))
+        completed = with_config_of(account.header, settings)
+        plan = make_plan(completed, Path(folder), unpacked=_unpacked(account.header))
         expect_the_same(account.header, plan)
         entries = [told.restored(plan.subject.config) for told in account.entries.values()]
         bench = bench_for(plan, Transcript(), Path(folder), current_environment(), journal=journal)
         bench.ledger = Ledger(record=journal, entries=entries)
         try:
             async with asyncio.timeout(CLOSE_LIMIT_S):
-                await _close_named(bench.launcher(Trace(RequirementId("LEASE-021"), "reaper")), bench.ledger)
-        except (ProviderFault, EnvironmentFault) as fault:
-            problem = f"The provider could not be asked: {fault.sentence()}"
+                problem = await _settle(bench, plan)
         except TimeoutError:
             problem = f"It was not done within {CLOSE_LIMIT_S:g} s."
         finally:
@@ -116,6 +118,20 @@ async def _close_all(account: Account, settings: Settings, journal: Journal) -> 
         if entry.ending is None:
             bench.ledger.settle(entry, Ending.UNKNOWN)
     return _told(was_open, {entry.label: entry for entry in entries}, problem)
+
+
+async def _settle(bench: Bench, plan: Plan) -> str:
+    """Close what calls can close, then what the hooks can. Returns what stands in the way of the rest."""
+    ledger = bench.ledger
+    inventory = Inventory(ledger, plan.subject.hooks, current_environment())
+    with contextlib.suppress(EnvironmentFault):
+        await inventory.look()
+    named, problem = ledger.open_entries(), ""
+    try:
+        await _close_named(bench.launcher(Trace(RequirementId("LEASE-021"), "reaper")), ledger)
+    except (ProviderFault, EnvironmentFault) as fault:
+        problem = f"The provider could not be asked: {fault.sentence()} "
+    return (problem + await inventory.settle([entry for entry in named if not entry.is_open])).strip()
 
 
 def expect_the_same(header: JsonObject, plan: Plan) -> None:

@@ -47,7 +47,8 @@ def complaint(left: Sequence[Account]) -> str:
     named = sum(entry.id is not None for entry in leases)
     files = ", ".join(account.path.name for account in left)
     return (
-        f"Earlier runs left {len(leases)} leases that may still exist, {named} of them with a known id ({files}). "
+        f"Earlier runs left {len(leases)} lease{'' if len(leases) == 1 else 's'} that may still exist, "
+        f"{named} of them with a known id ({files}). "
         "`provider-conformance reap` closes what can be closed."
     )
 

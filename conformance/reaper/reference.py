@@ -1,6 +1,7 @@
 """What the first line of a ledger says of its run, and the way back: how to start the same provider again."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,12 @@ from conformance.errors import UsageFault
 from conformance.host.digest import digest_of_json
 from conformance.host.find import source_path
 from conformance.host.package import SourceKind
-from conformance.model import JsonObject, object_of
+from conformance.model import Json, JsonObject, object_of
 from conformance.plan import Plan
 from conformance.settings import Options, Settings, settings_file
 from conformance.wire.leftovers import this_boot
 
-_OPTIONS = ("source", "manifest", "driver", "config", "node", "revision", "file")
+_OPTIONS = ("source", "manifest", "driver", "config", "node", "revision", "file", "inventory", "kill")
 """The options that say which provider, and with which config."""
 
 
@@ -39,10 +40,22 @@ def reference(plan: Plan, options: Options, directory: Path, work: Path, shard: 
         "driver": plan.subject.driver_key,
         "provider": typed,
         "config_digest": digest_of_json(dict(settings.config)),
+        "config_added": _added(plan),
         "secrets": sorted(settings.secrets),
         "work": str(work),
         "unpacked": {"root": str(package.root), "tarball": package.digests.tarball} if unpacked else None,
     }
+
+
+def _added(plan: Plan) -> dict[str, Json]:
+    """What the kit itself has put into the config: the place of local sandboxes, which belongs to the run."""
+    known = {*plan.settings.config, *plan.subject.secret_names}
+    return {name: value for name, value in plan.subject.config.items() if name not in known}
+
+
+def with_config_of(header: JsonObject, settings: Settings) -> Settings:
+    """The settings of the run, as its plan has completed them."""
+    return replace(settings, config={**object_of(header.get("config_added")), **settings.config})
 
 
 def options_of(header: JsonObject, given: Options) -> Options:

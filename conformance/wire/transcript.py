@@ -71,6 +71,8 @@ class Transcript:
         self._next = first
         self._clock = clock
         self._start = clock()
+        self.failure: OSError | None = None
+        """Why the file could not be written any more; frames are still kept."""
         self._file: IO[str] | None = path.open("w", encoding="utf-8") if path is not None else None
 
     def add(self, worker: int, direction: Direction, data: bytes, size: int | None = None) -> FrameNumber:
@@ -82,8 +84,13 @@ class Transcript:
         frame = Frame(number, worker, direction, self._clock() - self._start, length, kept)
         self.frames.append(frame)
         if self._file is not None:
-            self._file.write(_as_json(frame, self.redactor) + "\n")
-            self._file.flush()
+            try:
+                self._file.write(_as_json(frame, self.redactor) + "\n")
+                self._file.flush()
+            except OSError as error:
+                # The conversation goes on: what is open must still be closed.
+                self.failure = error
+                self.close()
         return number
 
     def since(self, number: FrameNumber | int) -> list[Frame]:
@@ -111,9 +118,12 @@ class Transcript:
 
     def close(self) -> None:
         """Close the file; frames stay readable."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            try:
+                file.close()
+            except OSError as error:
+                self.failure = error
 
     def __enter__(self) -> Self:
         return self
