@@ -14,6 +14,7 @@ from conformance.host.worker import Launch, Worker
 from conformance.ledger import Ending, Entry, Ledger
 from conformance.model import RequirementId
 from conformance.provider import Launcher, Provider
+from conformance.room import Room
 from conformance.shared import SHARED, SharedLeases
 from conformance.subject import Subject
 from conformance.tour import Tour, take_tour
@@ -41,6 +42,7 @@ class Bench:
     def __post_init__(self) -> None:
         """Share no lease yet."""
         self.leases = SharedLeases(self.seed)
+        self.room = Room(self.ledger, self.leases, self._end, self.ledger.purse)
 
     async def provider(self, trace: Trace) -> Provider:
         """The shared worker, started or replaced as needed. Raises `Blocked` when it does not initialize."""
@@ -86,6 +88,7 @@ class Bench:
                 await worker.kill()
         for entry in self.ledger.open_entries(check):
             if clean and self.leases.take_over(entry):
+                self.ledger.hand_over(entry, SHARED)
                 continue
             self.leases.forget_kept(entry)
             await self._end(entry)

@@ -22,6 +22,9 @@ WORKER_ARGUMENTS = frozenset(
 
 _ARGUMENTS = frozenset({"package", "backend", *WORKER_ARGUMENTS})
 
+_LEASES = {Cost.FREE: 0, Cost.SHARED: 0, Cost.OWN: 1, Cost.MANY: 2, Cost.LONG: 1}
+"""Leases of its own that a check has at once, where it does not say so itself."""
+
 
 class Capability:
     """Keys of `sandboxCapabilities`, spelled once for the suites. The contract data says what they mean."""
@@ -45,6 +48,7 @@ class Declaration:
     when: Gate | None
     since: str
     alone: bool
+    leases: int | None = None
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,13 @@ class Check:
         return inspect.getdoc(self.body) or ""
 
     @property
+    def leases(self) -> int:
+        """How many leases of its own it has at once: so many are set aside for it before it starts."""
+        declared = self.declaration.leases
+        default = max(_LEASES[self.declaration.cost], len(self.arguments & {"spare", "doomed"}))
+        return default if declared is None else declared
+
+    @property
     def arguments(self) -> frozenset[str]:
         """What the body asks for: `package`, `backend`, `launcher`, `provider`, `tour`, or leases that checks share."""
         return frozenset(inspect.signature(self.body).parameters)
@@ -96,16 +107,18 @@ def check(
     when: Gate | None = None,
     since: str = "2026.824",
     alone: bool = False,
+    leases: int | None = None,
 ) -> Callable[[_AnyBody], _AnyBody]:
     """Declare a check of `requirement`.
 
     `level` may be lower than the requirement's own where a part of the rule is weaker or unclear. `needs` and `when`
     are gates, decided before the body runs: a capability that must be claimed, and a fact about the package. A check
     that judges time, or changes what the shared worker does for others, runs `alone`.
+    `leases` says how many it has at once where that is not one for `OWN` and `LONG`, two for `MANY`, none for others.
     """
     if not _ID.fullmatch(requirement):
         raise KitError(f"{requirement!r} is no requirement id.")
-    declaration = Declaration(RequirementId(requirement), level, cost, needs, when, since, alone)
+    declaration = Declaration(RequirementId(requirement), level, cost, needs, when, since, alone, leases)
 
     def attach(body: _AnyBody) -> _AnyBody:
         setattr(body, _ATTRIBUTE, declaration)

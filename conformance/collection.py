@@ -46,16 +46,20 @@ def load_checks() -> tuple[Check, ...]:
 
 
 def _in_order(checks: Iterable[Check]) -> tuple[Check, ...]:
-    """Cheapest first. Checks that use up a lease stand evenly between those that may leave one behind."""
+    """Cheapest first, and of those that cost alike, the ones that run alone last: the others run side by side.
+
+    Checks that use up a lease stand evenly between those that may leave one behind.
+    """
     found = list(checks)
     ending = [check for check in found if "doomed" in check.arguments]
     borrowing = [check for check in found if "spare" in check.arguments]
     making = [check for check in found if not check.arguments & {"doomed", "spare"}]
-    places: dict[Check, tuple[int, float]] = {}
+    places: dict[Check, tuple[int, bool, float]] = {}
     for cost, place in _COST_ORDER.items():
         for group, late in ((making, 0.0), (borrowing, 2.0), (ending, 0.9)):
             alike = [check for check in group if check.declaration.cost is cost]
-            places |= {check: (place, (number + late) / len(alike)) for number, check in enumerate(alike)}
+            for number, check in enumerate(alike):
+                places[check] = place, check.declaration.alone, (number + late) / len(alike)
     return tuple(sorted(found, key=lambda check: places[check]))
 
 

@@ -41,6 +41,7 @@ class EventKind(StrEnum):
     LEASE_CLOSE = "lease-close"
     PACE = "pace"
     FAULT = "fault"
+    NOTE = "note"
     CHECK_END = "check-end"
     FOOTER = "footer"
 
@@ -137,6 +138,10 @@ class EventWriter:
     def digest(self) -> str:
         """Digest over every byte written so far."""
         return self._totals.digest
+
+    def since_start(self, moment: float) -> float:
+        """A moment of the clock as seconds since the start of the run."""
+        return round(moment - self._start, 3)
 
     def write(self, event: str, /, **fields: Json) -> None:
         """Write one event. The header gets its `schema` here; the footer is written by `close` alone.

@@ -12,16 +12,19 @@ from conformance.bench import Bench
 from conformance.capabilities import claimed, verified_methods
 from conformance.checks import WORKER_ARGUMENTS, Check
 from conformance.errors import AnswerTimeout, EnvironmentFault, ProviderFault, WorkerGone
-from conformance.evidence import Blocked, Finding, Trace, Undecided, cut
+from conformance.evidence import Blocked, CheckEnded, Finding, Trace, cut
 from conformance.model import Blame, CapabilityKey, FrameNumber, Level, RequirementId, State
 from conformance.provider import Provider
-from conformance.shared import SHARED
+from conformance.purse import OverBudget
 from conformance.turns import Turns
 from conformance.view import PackageView
 
 CHECK_LIMIT_S = 600.0
 """Backstop for one check (our choice): every wait inside is bounded, so reaching this is a fault of the kit."""
 
+
+_SPOILS = frozenset({State.FAIL, State.WARN, State.KIT_ERROR, State.INCONCLUSIVE, State.OVER_BUDGET})
+"""After these nobody knows in what state a check left the leases that others share."""
 
 JUDGES_THE_START = "initialize"
 """Area whose checks judge a start that failed; all others are blocked by it."""
@@ -104,7 +107,7 @@ class Judge:
         ending = self.gate(check)
         if ending is None:
             trace, ending = await self._run_in_turn(check)
-        told = [*self.bench.launch.limits.pace.take_event(), *self.bench.ledger.take_events(check.name, SHARED)]
+        told = [*self.bench.launch.limits.pace.take_event(), *self.bench.room.take_notes()]
         events = [*told, *_observations(check, trace), *self._violations(check)]
         result = _result(check, trace, ending, time.monotonic() - started, events)
         return replace(result, span=_span(before, self.bench.launch.transcript.last))
@@ -122,10 +125,21 @@ class Judge:
 
     async def _run_and_tidy(self, check: Check) -> tuple[Trace, _Ending]:
         trace = Trace(check.requirement, check.name)
-        ending = await self._run(check, trace)
-        if ending.state in {State.FAIL, State.WARN, State.KIT_ERROR, State.INCONCLUSIVE}:
-            self.bench.leases.spoil()
-        await self.bench.tidy(check.name, clean=ending.state is State.PASS)
+        room = self.bench.room
+        refused = await room.enter(check)
+        if refused is not None:
+            blame = Blame.ENVIRONMENT if refused.state is State.ENV_ERROR else None
+            return trace, _Ending(refused.state, refused.sentence, blame)
+        try:
+            ending = await room.while_affordable(self._run(check, trace))
+        except OverBudget as over:
+            ending = _Ending(State.OVER_BUDGET, str(over))
+        if ending.state in _SPOILS:
+            room.spoil(check, ending.state)
+        await self.bench.tidy(check.name, clean=ending.state is State.PASS and room.wants_spare(check))
+        await room.leave(check)
+        if check.arguments & WORKER_ARGUMENTS and self.bench.ledger.purse is not None:
+            self.bench.ledger.purse.met(environment_error=ending.state is State.ENV_ERROR)
         return trace, ending
 
     async def _run(self, check: Check, trace: Trace) -> _Ending:
@@ -135,12 +149,8 @@ class Judge:
                 if isinstance(arguments, _Ending):
                     return arguments
                 await check.body(**arguments)
-        except Finding as finding:
-            return _found(check, finding)
-        except Blocked as blocked:
-            return _Ending(State.BLOCKED, blocked.reason, blocked_by=blocked.by, frames=blocked.frames)
-        except Undecided as undecided:
-            return _Ending(State.INCONCLUSIVE, str(undecided), Blame.KIT)
+        except CheckEnded as ended:
+            return _ended(check, ended)
         except ProviderFault as fault:
             return _faulted(check, trace, fault)
         except EnvironmentFault as fault:
@@ -214,6 +224,18 @@ class Judge:
 
 def _span(before: FrameNumber, last: FrameNumber) -> tuple[FrameNumber, FrameNumber] | None:
     return (FrameNumber(before + 1), last) if last > before else None
+
+
+def _ended(check: Check, ended: CheckEnded) -> _Ending:
+    match ended:
+        case Finding():
+            return _found(check, ended)
+        case Blocked():
+            return _Ending(State.BLOCKED, ended.reason, blocked_by=ended.by, frames=ended.frames)
+        case OverBudget():
+            return _Ending(State.OVER_BUDGET, str(ended))
+        case _:
+            return _Ending(State.INCONCLUSIVE, str(ended), Blame.KIT)
 
 
 def _found(check: Check, finding: Finding) -> _Ending:

@@ -7,7 +7,8 @@ from typing import Protocol, TypeAlias
 
 from conformance.host.lease import Lease
 from conformance.host.setup import Setup, Template
-from conformance.model import JsonObject
+from conformance.model import Json, JsonObject
+from conformance.purse import Purse
 
 Held: TypeAlias = Lease | Setup | Template
 
@@ -93,26 +94,31 @@ class Ledger:
 
     prefix: str = "L"
     record: Record | None = None
+    purse: Purse | None = None
+    """Counts the leases of all processes, and refuses what is over the budget."""
     entries: list[Entry] = field(default_factory=list[Entry])
-    _untold: list[tuple[str, dict[str, str]]] = field(default_factory=list[tuple[str, dict[str, str]]])
+    _untold: list[dict[str, Json]] = field(default_factory=list[dict[str, Json]])
 
-    def take_events(self, *checks: str) -> list[dict[str, str]]:
-        """The events of these checks, or of all, that nobody has taken yet; in the order in which they happened."""
-        taken = [event for check, event in self._untold if not checks or check in checks]
-        self._untold = [(check, event) for check, event in self._untold if checks and check not in checks]
+    def take_events(self) -> list[dict[str, Json]]:
+        """What nobody has taken yet, in the order in which it happened; `at` is the monotonic clock in seconds."""
+        taken, self._untold = self._untold, []
         return taken
 
-    def intend(self, check: str, kind: Kind = Kind.LEASE, params: JsonObject | None = None) -> Entry:
-        """Note a call that may make something before it is sent with `params`.
+    def intend(
+        self, check: str, kind: Kind = Kind.LEASE, params: JsonObject | None = None, *, unasked: bool = False
+    ) -> Entry:
+        """Note a call that may make something before it is sent with `params`; or a lease that came `unasked`.
 
-        Raises `EnvironmentFault` when that cannot be written down: the call must not be sent then.
+        Raises `EnvironmentFault` when that cannot be written down, and `OverBudget`: the call must not be sent then.
         """
         entry = Entry(f"{self.prefix}{len(self.entries) + 1}", check, kind)
+        if self.purse is not None and entry.is_sandbox:
+            (self.purse.opened if unasked else self.purse.claim)(check, entry.label)
         if self.record is not None:
             self.record.intent(entry, {} if params is None else params)
         self.entries.append(entry)
         if entry.is_sandbox:
-            self._untold.append((check, {"event": "lease-open", "lease": entry.label, "check": check}))
+            self._tell("lease-open", lease=entry.label, check=check)
         return entry
 
     def answer(self, entry: Entry, held: Held | None) -> None:
@@ -128,14 +134,22 @@ class Ledger:
         entry.ending = ending
         if self.record is not None:
             self.record.settled(entry, ending)
+        if self.purse is not None and entry.is_sandbox:
+            _count(self.purse, entry.label, ending)
         if entry.is_sandbox:
-            self._untold.append((entry.check, {"event": "lease-close", "lease": entry.label, "how": str(ending)}))
+            self._tell("lease-close", lease=entry.label, how=str(ending))
 
     def settle_lease(self, label: str, ending: Ending) -> None:
         """Close the entry of a lease by its label."""
         for entry in self.entries:
             if entry.label == label:
                 self.settle(entry, ending)
+
+    def hand_over(self, entry: Entry, owner: str) -> None:
+        """Another check, or those that share leases, have it from now on."""
+        entry.check = owner
+        if self.purse is not None:
+            self.purse.hand_over(entry.label, owner)
 
     def ended(self, label: str) -> bool:
         """Whether the lease of a label was settled."""
@@ -149,7 +163,7 @@ class Ledger:
                 entry.disproved, entry.ending = disproved, None
                 if self.record is not None:
                     self.record.doubted(entry, disproved)
-                self._untold.append((entry.check, {"event": "lease-open", "lease": label, "check": entry.check}))
+                self._tell("lease-open", lease=label, check=entry.check)
                 self.settle(entry, Ending.UNKNOWN)
 
     def settle_held(self, held: Setup | Template, ending: Ending) -> None:
@@ -168,6 +182,19 @@ class Ledger:
     def all_closed(self) -> bool:
         """Whether nothing is left that may still exist, named or not."""
         return not any(entry.is_open for entry in self.entries)
+
+    def _tell(self, event: str, **fields: str) -> None:
+        self._untold.append({"event": event, "at": time.monotonic(), **fields})
+
+
+def _count(purse: Purse, label: str, ending: Ending) -> None:
+    match ending:
+        case Ending.RELEASED | Ending.DESTROYED:
+            purse.closed(label)
+        case Ending.NEVER_OPENED:
+            purse.never_opened(label)
+        case Ending.UNKNOWN:
+            purse.lost(label)
 
 
 def _names_same(one: Held | None, other: Setup | Template) -> bool:

@@ -18,6 +18,7 @@ from conformance.host.worker import Launch
 from conformance.journal import Journal
 from conformance.ledger import Ledger
 from conformance.model import RequirementId
+from conformance.purse import Purse
 from conformance.settings import Settings
 from conformance.subject import Subject, make_subject
 from conformance.wire.transcript import Transcript
@@ -102,10 +103,12 @@ def bench_for(
     *,
     journal: Journal | None = None,
     prefix: str = "L",
+    purse: Purse | None = None,
 ) -> Bench:
     """The bench that the checks of one kit process share. `environment` is the kit's own.
 
-    `journal` is where its ledger is written down; labels of leases start with `prefix`.
+    `journal` is where its ledger is written down; labels of leases start with `prefix`. Without a
+    `purse` nothing is bounded.
     """
     launch = Launch(
         package=plan.subject.package,
@@ -119,4 +122,4 @@ def bench_for(
         secrets=plan.subject.secret_ids,
         on_start=journal.worker if journal is not None else None,
     )
-    return Bench(plan.subject, launch, plan.settings.seed, Ledger(prefix, journal))
+    return Bench(plan.subject, launch, plan.settings.seed, Ledger(prefix, journal, purse))

@@ -59,6 +59,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         help="Change a time limit; the run is then a custom run. `provider-conformance list --limits` names them.",
     )
+    add("--max-leases", metavar="N", type=int, help="Stop before more than N leases were opened in all (default: 200).")
+    add(
+        "--max-concurrent-leases",
+        metavar="N",
+        type=int,
+        help="Leases at once, and checks side by side in one process (default: 4).",
+    )
+    add("--max-lease-seconds", metavar="S", type=float, help="Stop before S lease-seconds were spent (default: 3600).")
+    add("--lease-rate", metavar="MONEY", help="What an hour of one lease costs, such as '0.12 EUR'; costs are shown.")
 
 
 @pytest.hookimpl(tryfirst=True)

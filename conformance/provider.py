@@ -160,7 +160,7 @@ class Provider(Calls):
         resumed = self.keeper.lease("", lease.tenant, answer.params, answer.result)
         if resumed is not None and resumed.id is not None and resumed.id != lease.id:
             # Another sandbox was handed out, wanted or not: it is ours to close.
-            entry = self.ledger.intend(self.trace.check, params=answer.params)
+            entry = self.ledger.intend(self.trace.check, params=answer.params, unasked=True)
             self.ledger.answer(entry, self.keeper.lease(entry.label, lease.tenant, answer.params, answer.result))
         return answer
 

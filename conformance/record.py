@@ -64,6 +64,7 @@ def header(plan: Plan) -> dict[str, Any]:
             "profiles": list(plan.selected),
             "filters": list(plan.filters),
             "limits": plan.limits.as_json(),
+            "budget": plan.settings.budget.as_json(),
             "config": dict(plan.settings.config),
             "config_digest": digest_of_json(dict(plan.settings.config)),
             "python": platform.python_version(),

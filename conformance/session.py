@@ -5,7 +5,7 @@ import importlib
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NoReturn, cast
@@ -13,6 +13,7 @@ from typing import Any, NoReturn, cast
 import pytest
 import pytest_asyncio
 
+from conformance.ahead import FAR, Ahead
 from conformance.bench import Bench
 from conformance.checks import Check
 from conformance.collection import load_checks
@@ -26,6 +27,7 @@ from conformance.judge import Judge, Result
 from conformance.model import ExitCode, State
 from conformance.places import SUITES, folder_of
 from conformance.plan import Plan, bench_for, make_plan
+from conformance.purse import Purse
 from conformance.reaper.earlier import WORK_PREFIX, clear, complaint, ledger_path
 from conformance.reaper.guard import Guard, remove_work
 from conformance.reaper.inventory import Inventory
@@ -36,13 +38,14 @@ from conformance.reports.tally import tally
 from conformance.reports.terminal import summary
 from conformance.reports.write import OUTPUT_PATTERNS, write_report
 from conformance.settings import Options, Settings, current_environment, read_settings
+from conformance.telling import Teller
 from conformance.wire.transcript import Transcript
 
 FRAMES_PER_PROCESS = 10_000_000
 """Frame numbers of parallel kit processes are this far apart, so that none occurs twice."""
 
 _GOOD = frozenset({State.PASS, State.WARN})
-_PASSED_OVER = frozenset({State.UNSUPPORTED, State.NOT_APPLICABLE, State.BLOCKED, State.SKIPPED})
+_PASSED_OVER = frozenset({State.UNSUPPORTED, State.NOT_APPLICABLE, State.BLOCKED, State.SKIPPED, State.OVER_BUDGET})
 _LETTERS = {
     State.PASS: ".",
     State.FAIL: "F",
@@ -55,6 +58,7 @@ _LETTERS = {
     State.KIT_ERROR: "K",
     State.ENV_ERROR: "V",
     State.UNSTABLE: "~",
+    State.OVER_BUDGET: "$",
 }
 _RESULT = pytest.StashKey[Result]()
 _RUN = pytest.StashKey["Run"]()
@@ -84,6 +88,10 @@ class Run:
     exit_code: int | None = None
     text: str = ""
     pending: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    purse: Purse | None = None
+    chosen: list[pytest.Item] = field(default_factory=list[pytest.Item])
+    following: Sequence[pytest.Item] = ()
+    teller: Teller | None = None
 
     @property
     def worker_input(self) -> dict[str, Any] | None:
@@ -101,6 +109,23 @@ class Run:
         """The tarball that the main process of a parallel run has unpacked already."""
         told: dict[str, Any] = self.worker_input["conformance"] if self.worker_input is not None else {}
         return Unpacked(Path(told["root"]), told["tarball"]) if told.get("root") is not None else None
+
+    @property
+    def purse_path(self) -> Path:
+        """The file that counts the leases of all processes of the run."""
+        told: dict[str, Any] = self.worker_input["conformance"] if self.worker_input is not None else {}
+        return (Path(told["work"]) if told else self.work) / "purse.sqlite"
+
+    @property
+    def width(self) -> int:
+        """How many checks run side by side: one where the debugger may hold everything up between two checks."""
+        return 1 if self.config.getoption("usepdb", default=False) else self.settings.budget.at_once
+
+    @property
+    def far(self) -> int:
+        """How far ahead of pytest checks are judged: not far where the first failure ends the run."""
+        ends_early = self.config.getoption("maxfail", 0) or self.config.getoption("stepwise", default=False)
+        return self.width - 1 if ends_early or self.width == 1 else FAR
 
     @property
     def reports(self) -> bool:
@@ -126,6 +151,10 @@ def install(config: pytest.Config) -> None:
         file=option("conformance_file"),
         inventory=option("provider_inventory"),
         kill=option("provider_kill"),
+        max_leases=option("max_leases"),
+        max_concurrent_leases=option("max_concurrent_leases"),
+        max_lease_seconds=option("max_lease_seconds"),
+        lease_rate=option("lease_rate"),
     )
     try:
         settings = read_settings(options, current_environment(), config.invocation_params.dir)
@@ -157,6 +186,8 @@ def _clean(run: Run) -> None:
         run.bench.kill_workers()
     if run.transcript is not None:
         run.transcript.close()
+    if run.purse is not None:
+        run.purse.close()
     if run.journal is not None:
         run.journal.end()
         run.journal.close()
@@ -190,8 +221,11 @@ class Hooks:
             )
             for name, value in secrets_of(self.run.plan, current_environment()).items():
                 self.run.redact.plant(name, value)
-            if self.run.reports and not session.config.option.collectonly:
-                _open_report(self.run)
+            if not session.config.option.collectonly:
+                self.run.purse = Purse(self.run.purse_path, self.run.settings.budget)
+                if self.run.reports:
+                    self.run.teller = Teller(self.run.config, self.run.settings.budget, self.run.purse)
+                    _open_report(self.run)
         except UsageFault as fault:
             raise pytest.UsageError(self.run.redact(fault.sentence())) from fault
         except EnvironmentFault as fault:
@@ -209,6 +243,31 @@ class Hooks:
             "tarball": package.digests.tarball if package is not None else None,
             "work": str(self.run.work),
         }
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
+        """Print the plan of a parallel run once, as soon as one of its processes knows what was chosen."""
+        if self.run.plan is not None and self.run.teller is not None and not self.run.teller.planned:
+            by_key = {_key(check): check for check in self.run.plan.checks}
+            chosen = {nodeid: by_key[key] for nodeid in ids if (key := nodeid.rpartition("::")[2]) in by_key}
+            self.run.teller.plan(chosen, len(node.config.option.tx))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Keep what was chosen, in its order, and print the plan of it."""
+        self.run.chosen = [item for item in session.items if is_check(item)]
+        if self.run.teller is not None and self.run.chosen:
+            self.run.teller.plan({item.nodeid: check_of(item) for item in self.run.chosen}, 1)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
+        """Know what pytest will ask for after this item. A process among parallel ones knows of the next one only."""
+        if not is_check(item):
+            return
+        if self.run.worker_input is not None:
+            self.run.following = [] if nextitem is None else [nextitem]
+        else:
+            self.run.following = self.run.chosen[self.run.chosen.index(item) + 1 :]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
@@ -249,7 +308,8 @@ class Hooks:
         if self.run.plan is None:
             return report
         if call.when == "call" and result is not None:
-            events = [*_advertised_once(self.run), *events_of(result, self.run.plan.subject)]
+            leases = self.run.bench.ledger.take_events() if self.run.bench is not None else []
+            events = [*_advertised_once(self.run), *leases, *events_of(result, self.run.plan.subject)]
             report.__dict__["conformance"] = {"state": str(result.state), "events": _plain(self.run, events)}
             if isinstance(call.excinfo and call.excinfo.value, CheckFailed):
                 report.longrepr = str(cast("Any", call.excinfo).value)
@@ -263,6 +323,8 @@ class Hooks:
         told: dict[str, Any] | None = report.__dict__.get("conformance")
         if told is not None and self.run.writer is not None:
             _write(self.run, told["events"])
+        if self.run.teller is not None and report.when not in {"setup", "call"}:
+            self.run.teller.ended(report.nodeid)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> tuple[str, str, str] | None:
@@ -304,7 +366,7 @@ class Hooks:
 
 
 @pytest_asyncio.fixture(loop_scope="session", scope="session")
-async def conformance_judge(pytestconfig: pytest.Config) -> AsyncGenerator[Judge]:
+async def conformance_judge(pytestconfig: pytest.Config) -> AsyncGenerator[Ahead]:
     """The judge of this process; closes every lease and worker at the end."""
     run = pytestconfig.stash[_RUN]
     try:
@@ -312,9 +374,12 @@ async def conformance_judge(pytestconfig: pytest.Config) -> AsyncGenerator[Judge
     except EnvironmentFault as fault:
         _stop(run, fault)
     run.bench = bench
+    judge = Judge(bench, in_company=run.shard > 0)
+    ahead = Ahead(judge, [check_of(item) for item in run.chosen], width=run.width, far=run.far)
     try:
-        yield Judge(bench, in_company=run.shard > 0)
+        yield ahead
     finally:
+        run.pending.extend(await ahead.close())
         await bench.close()
         # What no call has closed may be gone all the same, or can be removed behind the provider's back.
         await Inventory(bench.ledger, bench.subject.hooks, current_environment()).settle()
@@ -340,16 +405,24 @@ class Suite(pytest.Module):
         return items
 
 
+def is_check(item: pytest.Item) -> bool:
+    """Whether an item is one of ours; a run may have others beside them."""
+    return hasattr(getattr(item, "obj", None), "conformance_check")
+
+
 def check_of(item: pytest.Item) -> Check:
     """The check behind an item."""
     return cast("Check", cast("pytest.Function", item).obj.conformance_check)
 
 
 def _judging(check: Check) -> Callable[..., Coroutine[Any, Any, None]]:
-    async def judged(request: pytest.FixtureRequest, conformance_judge: Judge) -> None:
-        _expect_room(cast("pytest.Item", request.node).config.stash[_RUN])
-        result = await conformance_judge.judge(check)
-        cast("pytest.Item", request.node).stash[_RESULT] = result
+    async def judged(request: pytest.FixtureRequest, conformance_judge: Ahead) -> None:
+        item = cast("pytest.Item", request.node)
+        run = request.config.stash[_RUN]
+        _expect_room(run)
+        places = {each: place for place, each in enumerate(run.chosen)}
+        following = [places[each] for each in run.following if each in places]
+        result = item.stash[_RESULT] = await conformance_judge.result(places[item], following)
         if result.state in _PASSED_OVER:
             pytest.skip(request.config.stash[_RUN].redact(f"{result.state}: {result.reason}"))
         if result.state not in _GOOD:
@@ -419,13 +492,35 @@ def make_bench(run: Run) -> Bench:
     directory = run.config.invocation_params.dir
     run.journal.open(reference(run.plan, run.options, directory, run.work, run.shard))
     prefix = f"P{run.shard}-L" if run.shard else "L"
-    return bench_for(run.plan, run.transcript, run.work, current_environment(), journal=run.journal, prefix=prefix)
+    bench = bench_for(
+        run.plan,
+        run.transcript,
+        run.work,
+        current_environment(),
+        journal=run.journal,
+        prefix=prefix,
+        purse=run.purse,
+    )
+    bench.room.later = lambda check: _after(run, check)
+    return bench
 
 
 def _start_reaper(run: Run) -> None:
     told: dict[str, Any] = run.worker_input["conformance"] if run.worker_input is not None else {}
     kept = Path(told["work"]) if told.get("root") is not None else None
     run.reaper = Guard(ledger_path(run.settings.report_dir, run.work), run.work, run.settings, kept)
+
+
+def _after(run: Run, check: Check) -> list[Check]:
+    """The checks that pytest may ask for after one: a shared lease that none of these wants is not kept."""
+    places = {check_of(item): place for place, item in enumerate(run.chosen)}
+    if check not in places:
+        return []
+    return [check_of(item) for item in run.chosen[places[check] + 1 :]]
+
+
+def _key(check: Check) -> str:
+    return f"{check.name}[{check.requirement}]"
 
 
 def _filters(config: pytest.Config) -> tuple[str, ...]:
@@ -504,8 +599,11 @@ def _write(run: Run, events: Iterable[dict[str, Any]]) -> None:
             continue
         run.advertised_written = run.advertised_written or kind == "advertised"
         if run.writer is not None:
+            told = {key: value for key, value in event.items() if key != "event"}
+            # A check ends long after it opened a lease, and other checks may be reported in between.
+            moment = {"at": run.writer.since_start(told["at"])} if "at" in told else {}
             try:
-                run.writer.write(kind, **{key: value for key, value in event.items() if key != "event"})
+                run.writer.write(kind, **{**told, **moment})
             except EnvironmentFault as fault:
                 _stop(run, fault)
 

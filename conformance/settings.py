@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from conformance.budget import Budget, Rate
 from conformance.contract import revisions
 from conformance.errors import UsageFault
 from conformance.hooks import Hooks, command_of
@@ -30,6 +31,7 @@ _TABLES: Mapping[str, frozenset[str] | None] = {
     "run": frozenset({"revision", "profiles", "report-dir", "seed"}),
     "limits": None,
     "hooks": frozenset({"inventory", "kill"}),
+    "budget": frozenset({"max-leases", "max-concurrent-leases", "max-lease-seconds", "lease-rate"}),
 }
 
 
@@ -50,6 +52,10 @@ class Options:
     file: str | None = None
     inventory: str | None = None
     kill: str | None = None
+    max_leases: int | None = None
+    max_concurrent_leases: int | None = None
+    max_lease_seconds: float | None = None
+    lease_rate: str | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +78,7 @@ class Settings:
     seed: int
     limits: Mapping[str, float]
     hooks: Hooks
+    budget: Budget
 
 
 def read_settings(options: Options, environment: Mapping[str, str], directory: Path) -> Settings:
@@ -98,6 +105,7 @@ def read_settings(options: Options, environment: Mapping[str, str], directory: P
         seed=_seed(options.seed, run),
         limits={**_limits(_table(tables, "limits")), **dict(_limit(text) for text in options.limits)},
         hooks=_hooks(options, _table(tables, "hooks")),
+        budget=_budget(options, _table(tables, "budget")),
     )
 
 
@@ -248,6 +256,27 @@ def _limit(text: str) -> tuple[str, float]:
         if math.isfinite(number):
             return name.strip(), number
     raise UsageFault(f"--provider-limit {text!r} is not NAME=NUMBER.", "Example: --provider-limit initialize=30.")
+
+
+def _budget(options: Options, table: Mapping[str, Any]) -> Budget:
+    default = Budget()
+    rate = options.lease_rate if options.lease_rate is not None else _text(table, "lease-rate")
+    return Budget(
+        leases=int(_number(options.max_leases, table, "max-leases", default.leases, whole=True)),
+        at_once=int(
+            _number(options.max_concurrent_leases, table, "max-concurrent-leases", default.at_once, whole=True)
+        ),
+        seconds=_number(options.max_lease_seconds, table, "max-lease-seconds", default.seconds, whole=False),
+        rate=None if rate is None else Rate.parse(rate),
+    )
+
+
+def _number(option: float | None, table: Mapping[str, Any], key: str, default: float, *, whole: bool) -> float:
+    value: Any = option if option is not None else table.get(key, default)
+    if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+        what = "a whole number" if whole else "a number"
+        raise UsageFault(f"{FILE_NAME}: budget.{key} must be {what}, not {value!r}.")
+    return value
 
 
 def current_environment() -> dict[str, str]:

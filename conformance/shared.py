@@ -38,6 +38,7 @@ class SharedLeases:
     seed: int
     _made: dict[str, Any] = field(default_factory=dict[str, Any])
     _spares: list[Entry] = field(default_factory=list[Entry])
+    _promised: dict[str, Entry] = field(default_factory=dict[str, Entry])
     _failures: dict[str, list[Blocked]] = field(default_factory=lambda: defaultdict(list[Blocked]))
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _kept_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -118,6 +119,9 @@ class SharedLeases:
         A check that asks for a ``doomed`` one ends it; a ``spare`` one is there for others afterwards.
         """
         async with self._lock:
+            promised = self._promised.pop(provider.trace.check, None)
+            if promised is not None:
+                self._spares.append(promised)
             while self._spares:
                 lease = await self._revived(provider, self._spares.pop())
                 if lease is not None:
@@ -133,15 +137,17 @@ class SharedLeases:
             lease = await realize_workspace(owner, entry.lease)
             seen = await owner.execute(lease, lease.shell, ["-c", "exit 0"], cwd=lease.remote_cwd)
             if seen.fields.get("exitCode") == 0:
-                entry.check = provider.trace.check
+                provider.ledger.hand_over(entry, provider.trace.check)
                 return lease
+        with contextlib.suppress(ProviderFault):
+            # It takes up the room of the fresh one that the check gets in its place.
+            await self._owner(provider).destroy(entry.lease)
         return None
 
     def take_over(self, entry: Entry) -> bool:
         """Keep a lease that a check is done with for those that ask for a spare one; False where it is not wanted."""
         if not entry.plain or len(self._spares) >= SPARES:
             return False
-        entry.check = SHARED
         self._spares.append(entry)
         return True
 
@@ -155,6 +161,41 @@ class SharedLeases:
         """Hand none of them to another check; they are closed with the rest."""
         self._made.clear()
         self._spares.clear()
+
+    @property
+    def spares(self) -> int:
+        """How many leases lie ready for others."""
+        return len(self._spares)
+
+    def promise_spare(self, check: str) -> Entry | None:
+        """Set one aside for a check that is about to start, if there is one."""
+        if self._spares:
+            self._promised[check] = self._spares.pop()
+        return self._promised.get(check)
+
+    def take_back(self, check: str) -> None:
+        """What was promised to a check that did not take it lies ready for others."""
+        entry = self._promised.pop(check, None)
+        if entry is not None:
+            self._spares.append(entry)
+
+    def drop_spare(self) -> Entry | None:
+        """Hand out one of them no more, if there is one: whoever calls this has to close it."""
+        return self._spares.pop() if self._spares else None
+
+    def alive(self) -> dict[str, Lease]:
+        """Those that take up room at the backend, by the name under which checks ask for them."""
+        found = {"lease": self._made["acquired"][1]} if "acquired" in self._made else {}
+        return {**found, **({"kept": self._made["kept"]} if "kept" in self._made else {})}
+
+    def is_made(self, name: str) -> bool:
+        """Whether one is there for the checks that ask for this name."""
+        return name in self._made
+
+    def forget(self, name: str) -> None:
+        """Hand out one no more, with what was made of it; whoever calls this has to close it."""
+        for each in {"lease": ("acquired", "lease")}.get(name, (name,)):
+            self._made.pop(each, None)
 
     def forget_kept(self, entry: Entry) -> None:
         """Before an entry is closed: resumed under another id, a sandbox has two entries, and ends with either."""

@@ -47,6 +47,7 @@ def document(report: Report) -> Json:
                 "unknown": report.leases.unknown,
                 "peak": report.leases.peak,
                 "lease_seconds": report.leases.seconds,
+                "cost": report.leases.cost,
             },
             "faults": [{"t": each.t, "kind": each.kind, "detail": each.detail} for each in report.faults],
             "notes": list(report.notes),

@@ -69,8 +69,7 @@ class _Collector:
     seen: dict[tuple[str, str], list[Observation]] = field(default_factory=dict[tuple[str, str], list[Observation]])
     violations: list[_Violation] = field(default_factory=list[_Violation])
     leases: dict[str, _Lease] = field(default_factory=dict[str, _Lease])
-    open_leases: int = 0
-    peak: int = 0
+    moments: list[tuple[float, int]] = field(default_factory=list[tuple[float, int]])
     lease_seconds: float = 0.0
     faults: list[Fault] = field(default_factory=list[Fault])
     latency: float = 0.0
@@ -94,12 +93,18 @@ class _Collector:
                 (self._lease_open if event.kind == EventKind.LEASE_OPEN else self._lease_close)(event.t, fields)
             case EventKind.PACE:
                 self.latency = max(self.latency, fields.number("latency_s") or 0.0)
-            case EventKind.FAULT:
-                self.faults.append(Fault(event.t, fields.label("kind"), fields.prose("detail")))
+            case EventKind.FAULT | EventKind.NOTE:
+                self._told(event, fields)
             case EventKind.FOOTER:
                 self.footer = fields
             case _:
                 pass  # a newer kit of the same format may say more than we know
+
+    def _told(self, event: Event, fields: Fields) -> None:
+        if event.kind == EventKind.NOTE:
+            self.notes.append(fields.text("text"))
+        else:
+            self.faults.append(Fault(event.t, fields.label("kind"), fields.prose("detail")))
 
     def _observation(self, fields: Fields) -> None:
         seen = Observation(
@@ -150,9 +155,9 @@ class _Collector:
         lease = self.leases.get(label)
         if lease is None or not lease.open:
             # A label that comes back is the same sandbox, resumed: one lease, open again.
-            self.leases[label] = _Lease(t)
-            self.open_leases += 1
-            self.peak = max(self.peak, self.open_leases)
+            at = _moment(t, fields)
+            self.leases[label] = _Lease(at)
+            self.moments.append((at, 1))
 
     def _lease_close(self, t: float, fields: Fields) -> None:
         label, how = fields.label("lease"), fields.text("how")
@@ -163,9 +168,10 @@ class _Collector:
             raise StreamError(f"lease {label} is closed and was never opened", line=fields.line)
         if how == "unknown" or not lease.open:
             return
+        at = _moment(t, fields)
         lease.open = False
-        self.open_leases -= 1
-        self.lease_seconds += t - lease.opened_at
+        self.moments.append((at, -1))
+        self.lease_seconds += at - lease.opened_at
         if how == "never-opened":
             # It was asked for and refused: the stream tells of the intention, there was never a lease.
             del self.leases[label]
@@ -177,18 +183,20 @@ class _Collector:
             cut_off = _unfinished(self.header, start)
             self.checks.append(replace(cut_off, observations=tuple(self.seen.get(key, ()))))
         checks = _with_violations(self.header, self.checks, self.violations, self.notes)
+        order = {key: place for place, key in enumerate(self.header.entries("requirements"))}
         closed = sum(1 for each in self.leases.values() if not each.open)
         still = sum(self.seconds - each.opened_at for each in self.leases.values() if each.open)
         return Recorded(
             header=self.header,
             declared=self.declared,
             advertised=self.advertised,
-            checks=tuple(checks),
+            # Parallel processes end checks in any order; the report has them in this one.
+            checks=tuple(sorted(checks, key=lambda check: (order.get(check.id, len(order)), check.name))),
             leases=LeaseBalance(
                 opened=len(self.leases),
                 closed=closed,
                 unknown=len(self.leases) - closed,
-                peak=self.peak,
+                peak=_peak(self.moments),
                 seconds=round(self.lease_seconds + still, 3),
             ),
             faults=tuple(self.faults),
@@ -219,6 +227,21 @@ def _span(fields: Fields) -> tuple[int, ...]:
     if span and (len(span) != 2 or span[0] > span[1]):  # noqa: PLR2004 - first and last
         raise StreamError("a span is no first and last line of the transcript", line=fields.line)
     return span
+
+
+def _moment(t: float, fields: Fields) -> float:
+    """When it happened: checks run side by side, and what one did is written when it is reported."""
+    at = fields.number("at")
+    return t if at is None else at
+
+
+def _peak(moments: list[tuple[float, int]]) -> int:
+    """Most leases at once, from the openings and closings in any order."""
+    count = peak = 0
+    for _, change in sorted(moments, key=lambda moment: moment[0]):
+        count += change
+        peak = max(peak, count)
+    return peak
 
 
 def _key(fields: Fields) -> tuple[str, str]:

@@ -76,8 +76,14 @@ def next_steps(report: Report) -> tuple[Step, ...]:
     match report.verdict:
         case Verdict.CERTIFIED:
             return (
-                Step("Let others check this report against the package they hold.", f"provider-conformance verify {DEFAULT_FOLDER}"),
-                Step("Sign the statement, so that they know whose it is.", f"provider-conformance sign {DEFAULT_FOLDER} --key KEY.pem"),
+                Step(
+                    "Let others check this report against the package they hold.",
+                    f"provider-conformance verify {DEFAULT_FOLDER}",
+                ),
+                Step(
+                    "Sign the statement, so that they know whose it is.",
+                    f"provider-conformance sign {DEFAULT_FOLDER} --key KEY.pem",
+                ),
             )
         case Verdict.CUSTOM_RUN:
             return (Step("Run without filters and with the limits as they are; only such a run certifies."), again)

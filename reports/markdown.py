@@ -50,7 +50,9 @@ def _lines(report: Report) -> Iterator[str]:
     yield ""
     counts = ", ".join(f"{count} {state}" for state, count in report.counts().items())
     leases = report.leases
-    yield f"Checks: {counts or 'none ran'}. Leases: {leases.opened} opened, {leases.unknown} of unknown fate."
+    cost = "" if leases.cost is None else f", {_prose(leases.cost)}"
+    fate = f"{leases.opened} opened, {leases.unknown} of unknown fate"
+    yield f"Checks: {counts or 'none ran'}. Leases: {fate}{cost}."
     for note in report.notes:
         yield f"* {_prose(note)}"
     yield ""

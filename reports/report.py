@@ -167,6 +167,8 @@ class LeaseBalance:
     peak: int
     """The most that were open, or of unknown fate, at once."""
     seconds: float
+    cost: str | None = None
+    """What the lease-seconds cost, where the run knows the price of an hour."""
 
     def __post_init__(self) -> None:
         if self.opened != self.closed + self.unknown:

@@ -3,7 +3,9 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from conformance.budget import Rate
 from conformance.events import EARLIER_LEASES, Event, StreamError
 from conformance.model import ExitCode, Level, State, Verdict
 from conformance.reports.collect import Recorded, collect
@@ -81,12 +83,18 @@ def tally(stream: Iterable[Event]) -> Report:
             not_observable={one_line(key, LABEL_LIMIT): not_observable.text(key) for key in not_observable.values},
             not_yet=coverage.texts("not_yet"),
         ),
-        leases=recorded.leases,
+        leases=replace(recorded.leases, cost=_cost(run, recorded.leases.seconds)),
         faults=recorded.faults,
         notes=(*recorded.notes, *_notes(recorded, profiles)),
         events=recorded.events,
         digest=recorded.digest,
     )
+
+
+def _cost(run: Fields, lease_seconds: float) -> str | None:
+    rate = run.inner("budget").inner("rate")
+    amount, currency = rate.number("amount"), rate.maybe_label("currency")
+    return None if amount is None or currency is None else Rate(amount, currency).cost(lease_seconds)
 
 
 def _requirements(recorded: Recorded) -> tuple[RequirementResult, ...]:

@@ -150,7 +150,8 @@ def _numbers(report: Report, page: _Page) -> Iterator[str]:
     yield from page.wrapped(f"Checks: {counts or 'none ran'}", 0, 2)
     leases = report.leases
     balance = f"{leases.opened} opened, {leases.closed} closed, {leases.unknown} unknown, at most {leases.peak} at once"
-    yield from page.wrapped(f"Leases: {balance}", 0, 2)
+    spent = f"{leases.seconds:.0f} lease-seconds" + (f" ({leases.cost})" if leases.cost is not None else "")
+    yield from page.wrapped(f"Leases: {balance}, {spent}", 0, 2)
     coverage = report.coverage
     parts = (
         f"{len(coverage.tested)} tested, {len(coverage.not_observable)} not observable, {len(coverage.not_yet)} not yet"

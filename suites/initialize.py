@@ -71,7 +71,7 @@ async def every_listed_method_is_there(provider: Provider) -> None:
         expect_there(await answer_of(harmless_call(provider, method)))
 
 
-@check("INIT-003", level=MUST, cost=Cost.OWN)
+@check("INIT-003", level=MUST, cost=Cost.OWN, leases=2)
 async def every_listed_method_that_makes_something_is_there(provider: Provider) -> None:
     """The same for what cannot be called without making a sandbox; it is removed at once."""
     for method in sorted({*advertised_methods(provider)} & MAKING):

@@ -206,7 +206,7 @@ async def the_shell_that_metadata_names_is_there(provider: Provider, lease: Leas
     expect_stdout(seen, "ran\n", advice="Name bash only for images that have it; sh is always right.")
 
 
-@check("LEASE-009", level=MUST, cost=Cost.OWN)
+@check("LEASE-009", level=MUST, cost=Cost.OWN, leases=2)
 async def two_acquires_at_once_give_two_sandboxes(provider: Provider) -> None:
     """Runs start at the same time, also in one environment, and each gets a sandbox of its own."""
     answers = await side_by_side(answer_of(provider.acquire()), answer_of(provider.acquire()))
@@ -307,7 +307,7 @@ async def the_end_is_kept(provider: Provider) -> None:
     )
 
 
-@check("LEASE-011", level=SHOULD, cost=Cost.OWN)
+@check("LEASE-011", level=SHOULD, cost=Cost.OWN, leases=2)
 async def an_end_that_cannot_be_kept_is_refused(provider: Provider) -> None:
     """An end that has passed, or is no date, is an error before anything is made; it is never bent or ignored."""
     for end in (host_time(-3600), "in an hour"):

@@ -88,8 +88,10 @@ async def judge_provider(
             writer.write("advertised", **advertised(plan.subject, methods))
             events = [event for result in judge.ended for event in events_of(result, plan.subject)]
             late = [late_observation(violation) for violation in bench.new_violations()]
-            for event in [*events, *bench.ledger.take_events(), *late]:
-                writer.write(str(event["event"]), **{key: value for key, value in event.items() if key != "event"})
+            for event in [*bench.ledger.take_events(), *events, *late]:
+                writer.write(
+                    str(event["event"]), **{key: value for key, value in event.items() if key not in {"event", "at"}}
+                )
         return Judged(plan, results, tally(read_events(stream)))
 
 

@@ -1,0 +1,254 @@
+"""Room for checks: leases are set aside before a check starts, and shared ones are closed when nobody needs them.
+
+A process that has to wait for leases holds none but those of its running checks, so parallel processes never wait for
+each other in a ring.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Collection, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from conformance.checks import Check
+from conformance.ledger import Entry, Ledger
+from conformance.model import Cost, State
+from conformance.purse import Grant, OverBudget, Purse, Stop
+from conformance.shared import SHARED, SharedLeases
+
+T = TypeVar("T")
+
+LOOK_AGAIN_S = 0.1
+"""Between two looks at what the other processes have closed (our choice)."""
+
+WATCH_S = 1.0
+"""Longest time between two looks at the lease-seconds (our choice)."""
+
+RETIRED = "retired"
+"""Owner of the leases that nobody else will use, until they are closed."""
+
+SOON = 12
+"""How many checks ahead one is looked for that can use a lease which another is done with (our choice)."""
+
+SHARED_LEASES = {
+    "acquired": "lease",
+    "lease": "lease",
+    "kept": "kept",
+    "released": "released",
+    "gone": "gone",
+    "tour": "tour",
+}
+"""What a check may ask for that takes a shared lease, and which one that is."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a check may not start."""
+
+    state: State
+    sentence: str
+
+
+@dataclass
+class _Retired:
+    entry: Entry
+    users: set[str]
+
+
+@dataclass
+class Room:
+    """Lets checks of one process in and out. Without a purse nothing is bounded."""
+
+    ledger: Ledger
+    leases: SharedLeases
+    end: Callable[[Entry], Awaitable[None]]
+    purse: Purse | None = None
+    later: Callable[[Check], Collection[Check]] | None = None
+    """The checks after this one, where they are known: a shared lease that none of them wants is closed."""
+    _users: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    _retired: list[_Retired] = field(default_factory=list[_Retired])
+    _notes: list[str] = field(default_factory=list[str])
+    _line: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _left: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def enter(self, check: Check) -> Refusal | None:
+        """Wait until the leases of a check are set aside; what is in the way when they never will be."""
+        wants = shared_of(check)
+        if self.purse is None:
+            self._users[check.name] = wants
+            return None
+        stopped = self.purse.stopped
+        if stopped is not None and (check.declaration.cost is not Cost.FREE or stopped[0] is Stop.ENVIRONMENT):
+            return _refusal(stopped[0], stopped[1])
+        if check.declaration.cost is Cost.FREE:
+            self._users[check.name] = wants
+            return None
+        async with self._line:
+            while True:
+                self._left.clear()
+                spare = self.leases.promise_spare(check.name) if takes_spare(check) else None
+                if spare is not None:
+                    self.ledger.hand_over(spare, check.name)
+                missing = len(self._shared(wants) - self.leases.alive().keys())
+                grant, sentence = self.purse.reserve(
+                    {
+                        check.name: (check.leases, check.leases - (spare is not None)),
+                        SHARED: (self._slots(wants), missing),
+                    }
+                )
+                if grant is Grant.YES:
+                    self._users[check.name] = wants
+                    return None
+                if spare is not None:
+                    self.leases.take_back(check.name)
+                    self.ledger.hand_over(spare, SHARED)
+                self._give_back_shared()
+                if grant is Grant.NEVER and not await self._make_room(wants):
+                    stopped = self.purse.stopped
+                    return _refusal(Stop.BUDGET if stopped is None else stopped[0], sentence)
+                if grant is Grant.LATER and not (not self._users and await self._make_room(wants)):
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(self._left.wait(), LOOK_AGAIN_S)
+
+    async def leave(self, check: Check) -> None:
+        """A check has ended, and its own leases are closed."""
+        self._users.pop(check.name, None)
+        for kind, lease in self.leases.alive().items():
+            if self.ledger.ended(lease.label):
+                self.leases.forget(kind)
+                if kind == "lease":
+                    self._notes.append(f"{check.requirement} {check.name} ended the shared lease: it is made afresh.")
+        await self._retire_unwanted(check)
+        for retired in list(self._retired):
+            retired.users.discard(check.name)
+        await self._end_retired()
+        if self.purse is not None:
+            self.purse.give_back(check.name)
+        self._give_back_shared()
+        self._left.set()
+
+    def spoil(self, check: Check, state: State) -> None:
+        """Nobody knows what a check did to the shared leases: the next one gets fresh ones."""
+        alive = list(self.leases.alive())
+        for kind in alive:
+            self._retire(kind, except_for=check.name)
+        while (spare := self.leases.drop_spare()) is not None:
+            self._set_apart(spare)
+            self._retired.append(_Retired(spare, set()))
+        if alive:
+            self._notes.append(f"{check.requirement} {check.name} ended as {state}: the shared leases are made afresh.")
+        self.leases.spoil()
+
+    def wants_spare(self, check: Check) -> bool:
+        """Whether one of the next checks after this one can use a lease that this one is done with."""
+        if self.later is None:
+            return True
+        enough = 1 if self.purse is None else max(1, self.purse.budget.at_once // 2)
+        soon = list(self.later(check))[:SOON]
+        return self.leases.spares < enough and any(takes_spare(other) for other in soon)
+
+    def take_notes(self) -> list[dict[str, str]]:
+        """The events that tell of shared leases that were made afresh, once."""
+        taken, self._notes = self._notes, []
+        return [{"event": "note", "text": text} for text in taken]
+
+    async def while_affordable(self, running: Coroutine[Any, Any, T]) -> T:
+        """Run something until it ends. Raises `OverBudget` when the lease-seconds end first."""
+        if self.purse is None:
+            return await running
+        task = asyncio.ensure_future(running)
+        try:
+            while not task.done():
+                await asyncio.wait({task}, timeout=self._until_looked_at(self.purse))
+                if not task.done() and self.purse.out_of_time():
+                    raise OverBudget("Broken off: the lease-seconds are spent (--max-lease-seconds).")
+            return task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+
+    def _until_looked_at(self, purse: Purse) -> float:
+        spent = purse.spent()
+        left = (purse.budget.seconds - spent.seconds) / max(1, spent.open)
+        return min(max(left, LOOK_AGAIN_S), WATCH_S)
+
+    def _give_back_shared(self) -> None:
+        if self.purse is not None:
+            self.purse.give_back(SHARED, self._slots(frozenset()))
+
+    def _slots(self, wants: frozenset[str]) -> int:
+        return len(self._shared(wants)) + self.leases.spares
+
+    def _shared(self, wants: frozenset[str]) -> frozenset[str]:
+        """Shared leases that are there, or will be while these checks run."""
+        passing = frozenset(kind for kind in ("gone", "released", "tour") if self.leases.is_made(kind))
+        wanted = frozenset[str]().union(wants, *self._users.values())
+        return (wanted - passing) | self.leases.alive().keys()
+
+    async def _make_room(self, wants: frozenset[str]) -> bool:
+        """Close a lease that nobody uses now; False when there is none."""
+        if await self._close_spare():
+            return True
+        used = frozenset[str]().union(wants, *self._users.values())
+        for kind in self.leases.alive().keys() - used:
+            await self._close(kind)
+            return True
+        return False
+
+    async def _retire_unwanted(self, check: Check) -> None:
+        if self.later is None:
+            return
+        later = self.later(check)
+        while not any(takes_spare(other) for other in later) and await self._close_spare():
+            pass
+        used = frozenset[str]().union(*self._users.values(), *(shared_of(other) for other in later))
+        for kind in self.leases.alive().keys() - used:
+            await self._close(kind)
+
+    async def _close_spare(self) -> bool:
+        entry = self.leases.drop_spare()
+        if entry is not None:
+            self._set_apart(entry)
+            await self.end(entry)
+            self._give_back_shared()
+        return entry is not None
+
+    async def _close(self, kind: str) -> None:
+        self._retire(kind, except_for="")
+        self.leases.forget(kind)
+        await self._end_retired()
+        self._give_back_shared()
+
+    async def _end_retired(self) -> None:
+        for retired in [each for each in self._retired if not each.users]:
+            self._retired.remove(retired)
+            await self.end(retired.entry)
+
+    def _retire(self, kind: str, *, except_for: str) -> None:
+        label = self.leases.alive()[kind].label
+        users = {name for name, kinds in self._users.items() if kind in kinds and name != except_for}
+        for entry in self.ledger.entries:
+            if entry.label == label:
+                self._set_apart(entry)
+                self._retired.append(_Retired(entry, users))
+
+    def _set_apart(self, entry: Entry) -> None:
+        # It takes up room until it is closed, beside the fresh one that may take its place.
+        if self.purse is not None:
+            self.purse.hand_over(entry.label, RETIRED)
+
+
+def takes_spare(check: Check) -> bool:
+    """Whether a check can go on with a lease that another is done with."""
+    return not check.arguments.isdisjoint({"spare", "doomed"})
+
+
+def shared_of(check: Check) -> frozenset[str]:
+    """The shared leases that a check asks for."""
+    return frozenset(SHARED_LEASES[name] for name in check.arguments if name in SHARED_LEASES)
+
+
+def _refusal(stop: Stop, sentence: str) -> Refusal:
+    state = State.ENV_ERROR if stop is Stop.ENVIRONMENT else State.OVER_BUDGET
+    return Refusal(state, f"Not run: {sentence}")

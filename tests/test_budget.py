@@ -1,0 +1,131 @@
+"""What a run may cost: bounds are kept, the plan is printed before the first lease, and nobody is certified over it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .counting import changes, counting, most_at_once
+from .running import processes_of, run_pytest
+
+OWN = "LEASE-002 or LEASE-009 or LEASE-013 or LEASE-020 or SYNC-023"
+"""Checks that need many leases for few checks."""
+
+
+def document(folder: Path) -> Any:
+    return json.loads((folder / "certification.json").read_text(encoding="utf-8"))
+
+
+def states(folder: Path) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for check in document(folder)["checks"]:
+        found.setdefault(check["state"], set()).add(check["name"])
+    return found
+
+
+def test_the_plan_and_the_free_verdicts_come_before_the_first_lease(tmp_path: Path) -> None:
+    run = run_pytest(
+        tmp_path, "--provider", "reference", "-v", "-k", "MAN-001 or LEASE-001 or LEASE-020", "--lease-rate", "0.6 EUR"
+    )
+
+    lines = run.output.splitlines()
+    plan = next(place for place, line in enumerate(lines) if line.startswith("Plan:"))
+    said = next(place for place, line in enumerate(lines) if "nothing was spent so far" in line)
+    verdicts = [place for place, line in enumerate(lines) if "::" in line]
+    free = [place for place in verdicts if "MAN-001" in lines[place]]
+    assert plan < min(verdicts)
+    assert max(free) < said < min(set(verdicts) - set(free))
+    assert "lease-seconds (0." in lines[plan + 1]
+    assert "EUR" in lines[plan + 1]
+    assert "Budget: at most 200 leases, 4 at once, 3600 lease-seconds" in lines
+    assert document(run.report)["leases"]["cost"].endswith(" EUR")
+
+
+@pytest.mark.parametrize(("processes", "allowed"), [(1, 3), (2, 1), (4, 3)])
+def test_there_are_never_more_leases_at_once_than_allowed(tmp_path: Path, processes: int, allowed: int) -> None:
+    run = run_pytest(
+        tmp_path, *counting(tmp_path), "-n", str(processes), "--max-concurrent-leases", str(allowed), "-k", OWN
+    )
+
+    assert 1 <= most_at_once(tmp_path) <= allowed
+    assert sum(changes(tmp_path)) == 0
+    needs_more = {"two_acquires_at_once_give_two_sandboxes"} if allowed < 2 else set[str]()
+    assert states(run.report).get("over-budget", set()) >= needs_more
+    assert run.code == (22 if allowed < 2 else 20), run.output
+    assert processes_of(tmp_path) == []
+    assert run.leftovers == []
+
+
+@pytest.mark.parametrize("processes", [(), ("-n", "2")], ids=["alone", "parallel"])
+def test_the_run_stops_before_it_opens_more_leases_than_allowed(tmp_path: Path, processes: tuple[str, ...]) -> None:
+    run = run_pytest(tmp_path, *counting(tmp_path), *processes, "--max-leases", "5", "-k", f"MAN-001 or {OWN}")
+
+    assert run.code == 22, run.output
+    assert 1 <= changes(tmp_path).count(1) <= 5
+    told = states(run.report)
+    assert "two_acquires_at_once_give_two_sandboxes" in told["over-budget"]
+    assert told["pass"]
+    assert document(run.report)["verdict"] == "incomplete"
+    assert "the run will stop before the budget is overrun" in run.output
+
+
+def test_no_lease_at_all_leaves_the_free_checks(tmp_path: Path) -> None:
+    run = run_pytest(tmp_path, *counting(tmp_path), "--max-leases", "0", "-k", "MAN-001 or LEASE-001 or LEASE-020")
+
+    assert run.code == 22, run.output
+    assert not (tmp_path / "counted").exists()
+    assert states(run.report).keys() == {"pass", "over-budget"}
+
+
+def test_the_run_stops_before_it_uses_more_lease_seconds_than_allowed(tmp_path: Path) -> None:
+    slow = counting(tmp_path, call=0.3)
+    run = run_pytest(tmp_path, *slow, "--max-lease-seconds", "8", "-k", "EXEC or LEASE-020")
+
+    assert run.code == 22, run.output
+    assert states(run.report)["over-budget"]
+    assert 0 < document(run.report)["leases"]["lease_seconds"] < 10
+    assert sum(changes(tmp_path)) == 0
+
+
+def test_the_budget_can_stand_in_the_file(tmp_path: Path) -> None:
+    (tmp_path / "conformance.toml").write_text('[budget]\nmax-leases = 7\nlease-rate = "2 USD"\n', encoding="utf-8")
+
+    run = run_pytest(
+        tmp_path,
+        "--provider",
+        "reference",
+        "--conformance-file",
+        "conformance.toml",
+        "-k",
+        "MAN-001",
+        "--max-lease-seconds",
+        "60",
+    )
+
+    assert "Budget: at most 7 leases, 4 at once, 60 lease-seconds" in run.output
+    assert document(run.report)["run"]["budget"] == {
+        "max_leases": 7,
+        "max_concurrent_leases": 4,
+        "max_lease_seconds": 60,
+        "rate": {"amount": 2, "currency": "USD"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--max-leases", "-1"), "--max-leases -1 is less than none."),
+        (("--max-concurrent-leases", "0"), "--max-concurrent-leases 0 is less than one."),
+        (("--max-lease-seconds", "nan"), "--max-lease-seconds nan is no time."),
+        (("--lease-rate", "EUR"), "--lease-rate 'EUR' is not an amount and a currency."),
+    ],
+    ids=["leases", "at once", "seconds", "rate"],
+)
+def test_a_bound_that_makes_no_sense_is_a_usage_error(
+    tmp_path: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    run = run_pytest(tmp_path, "--provider", "reference", *arguments)
+
+    assert run.code == 4
+    assert sentence in run.output
