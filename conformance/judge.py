@@ -29,6 +29,9 @@ _SPOILS = frozenset({State.FAIL, State.WARN, State.KIT_ERROR, State.INCONCLUSIVE
 JUDGES_THE_START = "initialize"
 """Area whose checks judge a start that failed; all others are blocked by it."""
 
+JUDGES_THE_MANIFEST = "manifest"
+"""Area whose checks judge a manifest that is missing; all others are blocked by it."""
+
 
 @dataclass(frozen=True)
 class Result:
@@ -79,7 +82,9 @@ class Judge:
         if check.declaration.when is not None and not check.declaration.when.holds(subject):
             return _Ending(State.NOT_APPLICABLE, check.declaration.when.otherwise)
         needs_a_worker = bool(check.arguments & WORKER_ARGUMENTS)
-        if needs_a_worker and subject.blocking is not None:
+        # Without a manifest there is no declaration that could be judged.
+        reads_a_declaration = check.area != JUDGES_THE_MANIFEST and subject.package.fault("MAN-001") is not None
+        if (needs_a_worker or reads_a_declaration) and subject.blocking is not None:
             by, reason = subject.blocking
             return _Ending(State.BLOCKED, f"The host refuses the package ({by}): {reason}", blocked_by=by)
         return None

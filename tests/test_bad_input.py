@@ -228,6 +228,17 @@ def test_a_package_that_cannot_be_started_is_one_finding(tmp_path: Path, fault: 
     assert states(run)["INIT-001"] == {"blocked"}
 
 
+def test_without_a_manifest_no_other_rule_is_decided(tmp_path: Path) -> None:
+    package = write_package(tmp_path / "package", manifest=None)
+
+    run = certify(tmp_path, "--provider", str(package))
+
+    document = json.loads((run.report / "certification.json").read_text(encoding="utf-8"))
+    decided = {check["id"] for check in document["checks"] if check["state"] in {"pass", "fail", "warn"}}
+    assert {number.split("-")[0] for number in decided} == {"MAN"}
+    assert {check["id"] for check in document["checks"] if check["state"] == "fail"} == {"MAN-001"}
+
+
 def test_every_broken_rule_of_a_manifest_is_told_with_its_path(tmp_path: Path) -> None:
     driver: dict[str, Any] = {
         "driverKey": "Box",
