@@ -98,14 +98,14 @@ async def judge_provider(
 def is_near(mutant: type[Mutant], check: Check) -> bool:
     """Whether a check belongs into the short kill loop of a mutant.
 
-    Those are the checks of what the mutant breaks, one in eight of the others of the same area, and one in thirty-two
+    Those are the checks of what the mutant breaks, one in sixteen of the others of the same area, and one in sixty-four
     of the rest, chosen by name, so that every run chooses the same and every mutant others.
     """
     if check.requirement in mutant.breaks:
         return True
     same_area = check.requirement.split("-")[0] in {number.split("-")[0] for number in mutant.breaks}
     place = zlib.crc32(f"{mutant.name()}/{check.requirement}/{check.name}".encode())
-    return place % (8 if same_area else 32) == 0
+    return place % (16 if same_area else 64) == 0
 
 
 def _limits_of(source: str) -> Mapping[str, float]:
