@@ -41,6 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return ExitCode.KIT
     except BrokenPipeError:
         return ExitCode.CERTIFIED
+    except OSError as error:
+        print(f"provider-conformance: {error.filename or 'a file'}: {error.strerror or error}.", file=sys.stderr)
+        return ExitCode.USAGE
 
 
 def _parser() -> argparse.ArgumentParser:

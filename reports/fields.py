@@ -10,6 +10,7 @@ from enum import StrEnum
 from json import dumps
 from typing import NoReturn, TypeVar
 
+from conformance.errors import UsageFault
 from conformance.events import StreamError
 from conformance.model import Json, JsonObject
 from conformance.reports.sanitize import clean, one_line
@@ -31,7 +32,11 @@ class Fields:
     def _refuse(self, key: str, wanted: str) -> NoReturn:
         found = dumps(self.values.get(key))[:60]
         advice = "Read it with the version of the kit that wrote it, or run the kit again."
-        raise StreamError(f"`{key}` of {self.where} should be {wanted}, and is {found}", advice, line=self.line)
+        problem = f"`{key}` of {self.where} should be {wanted}, and is {found}"
+        if not self.line:
+            # Only lines of a stream have numbers: this is another document.
+            raise UsageFault(f"{problem}.", advice)
+        raise StreamError(problem, advice, line=self.line)
 
     def text(self, key: str) -> str:
         """Read a text that must be there."""

@@ -112,6 +112,9 @@ def _read(place: Place, folder: Path) -> Entry | Unreadable:
 
 def _entry(place: Place, folder: Path, shown: str) -> Entry:
     path = folder / ENTRY_FILE
+    if path.exists() and not path.is_file():
+        # Such as a pipe, which would keep the whole list waiting.
+        raise UsageFault(f"The file {ENTRY_FILE} is no file.")
     if path.stat().st_size > _SIZE_LIMIT:
         raise UsageFault(f"The file {ENTRY_FILE} is too large to be one.")
     value = cast("Json", json.loads(path.read_bytes()))

@@ -33,7 +33,7 @@ def load_report(path: Path) -> Loaded:
     if path.is_dir():
         stream, written = path / EVENTS_FILE, path / CERTIFICATION_FILE
         return load_report(stream if stream.is_file() else written)
-    if path.suffix == ".jsonl":
+    if path.suffix == ".jsonl" and (path.is_file() or not path.exists()):
         document = certification.document(tally(read_events(path)))
         return Loaded(path, Fields(cast("dict[str, Json]", document), str(path)), counted=True)
     value = read_json(path)
@@ -45,6 +45,8 @@ def load_report(path: Path) -> Loaded:
 def read_json(path: Path) -> Json:
     """Read a JSON document of bounded size. Raises `UsageFault` with what is wrong."""
     try:
+        if path.exists() and not path.is_file():
+            raise UsageFault(f"{path}: this is no file.", _GIVE)
         if path.stat().st_size > SIZE_LIMIT:
             raise UsageFault(f"{path}: the file is too large to be a report.", _GIVE)
         return cast("Json", json.loads(path.read_bytes()))

@@ -55,6 +55,7 @@ class Measure:
     `checks` has the names of all checks of a requirement: each of them has to be in the report.
     """
 
+    version: str
     revision_digest: str
     checks_digest: str
     current_revision: str
@@ -140,10 +141,10 @@ def _rules(report: Report, header: JsonObject, measure: Measure | None) -> Itera
         return
     if text_of(report.kit, "checks_digest") != measure.checks_digest:
         version = one_line(text_of(report.kit, "version"), 40) or "unknown"
-        yield Answer(
-            Cause.UNKNOWN_CHECKS,
-            f"The report was made with other checks than those of this kit: verify it with kit version {version}.",
-        )
+        advice = f"verify it with kit version {version}"
+        if version == measure.version:
+            advice = f"both say they are version {version}, so one of them was changed"
+        yield Answer(Cause.UNKNOWN_CHECKS, f"The report was made with other checks than those of this kit: {advice}.")
     claimed = object_of(header.get("profiles"))
     required = {name: items_of(object_of(profile).get("required")) for name, profile in claimed.items()}
     if required != {name: list(ids) for name, ids in measure.required.items()}:

@@ -22,10 +22,12 @@ from conformance.reports import page_view
 from conformance.reports.frames import read_frames
 from conformance.reports.load import read_json
 from conformance.reports.report import ProfileResult, Report, text_of
+from conformance.reports.sanitize import one_line
 from conformance.reports.tally import tally
 from conformance.reports.verify import Answer, Cause, Held, judge
 from conformance.reports.write import (
     EVENTS_FILE,
+    OUTPUT_PATTERNS,
     PAGE_FILE,
     SIGNED_FILE,
     STATEMENT_FILE,
@@ -91,7 +93,7 @@ def verify(
         return Answer(Cause.DAMAGED, error.sentence())
     made = _outputs(counted, folder)
     name = _name(thing, made)
-    against = _signature(thing, folder, made, key) or _files(thing, name, made, counted)
+    against = _signature(thing, folder, made, key) or _files(thing, name, folder, made, counted)
     if against is not None:
         return against
     measure = measure_of(text_of(counted.revision, "id"))
@@ -99,11 +101,8 @@ def verify(
 
 
 def _outputs(report: Report, folder: Path) -> Makers:
-    """List every output that can be made again; the page only when the transcript that it quotes is there."""
-    transcript = folder / TRANSCRIPT_FILE
-    made = makers(report, read_frames(transcript, page_view.wanted_frames(report)))
-    quoted = any(check.frames for check in report.checks)
-    return {name: make for name, make in made.items() if name != PAGE_FILE or transcript.is_file() or not quoted}
+    """List every output as it should be."""
+    return makers(report, read_frames(folder / TRANSCRIPT_FILE, page_view.wanted_frames(report)))
 
 
 def _signature(thing: Path, folder: Path, made: Makers, key: Path | None) -> Answer | None:
@@ -134,15 +133,17 @@ def _envelope(path: Path) -> JsonObject:
         return {}
 
 
-def _files(thing: Path, name: str, made: Makers, report: Report) -> Answer | None:
+def _files(thing: Path, name: str, folder: Path, made: Makers, report: Report) -> Answer | None:
     """Compare what lies there with what the stream gives: one file, or all that a folder holds."""
     if thing.is_dir():
-        there = {each: thing / each for each in made if (thing / each).is_file()}
+        foreign = sorted(
+            {each.name for pattern in OUTPUT_PATTERNS for each in thing.glob(pattern)} - {*made, SIGNED_FILE}
+        )
+        if foreign:
+            return Answer(Cause.EDITED, f"{one_line(foreign[0], 100)} is nothing that this run wrote.")
+        there = {each: thing / each for each in made if (thing / each).exists()}
     elif name == EVENTS_FILE or name.endswith(".dsse.json"):
         there = {}
-    elif name == PAGE_FILE and PAGE_FILE not in made:
-        sentence = f"The page quotes {TRANSCRIPT_FILE}, which is not there, so it cannot be made again."
-        return Answer(Cause.NO_EVIDENCE, sentence)
     elif name in made:
         there = {name: thing}
     else:
@@ -151,6 +152,14 @@ def _files(thing: Path, name: str, made: Makers, report: Report) -> Answer | Non
     wrong = [each for each, path in there.items() if not _same(path, made[each]())]
     if not wrong:
         return None
+    if (
+        wrong == [PAGE_FILE]
+        and not (folder / TRANSCRIPT_FILE).is_file()
+        and any(check.frames for check in report.checks)
+    ):
+        # It may quote what is gone, or may have been dressed up: nobody can tell.
+        sentence = f"{PAGE_FILE} quotes {TRANSCRIPT_FILE}, which is not there: bring it along, or make the page again."
+        return Answer(Cause.NO_EVIDENCE, sentence)
     written_by = text_of(report.kit, "version")
     if written_by != kit_version():
         return Answer(Cause.OTHER_KIT, f"Another version of the kit wrote this report: verify it with {written_by}.")
@@ -166,7 +175,7 @@ def _name(thing: Path, made: Makers) -> str:
 
 
 def _same(path: Path, expected: bytes) -> bool:
-    if path.stat().st_size > _LARGEST_BYTES:
+    if not path.is_file() or path.stat().st_size > _LARGEST_BYTES:
         return False
     data = path.read_bytes()
     return data == expected or (path.suffix == ".png" and _pixels(data) == _pixels(expected))

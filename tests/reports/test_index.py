@@ -2,7 +2,9 @@
 
 import datetime as dt
 import json
+import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +80,15 @@ def test_one_bad_report_never_breaks_the_rest(reports: Path, text: str) -> None:
     assert len([row for row in found if isinstance(row, Entry)]) == 4
     assert [row.folder for row in found if isinstance(row, Unreadable)] == ["spoiled"]
     assert "spoiled" in index_html(found, TODAY)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["pipe", "folder"])
+def test_what_is_no_file_keeps_nobody_waiting(reports: Path, make: Callable[[Path], None]) -> None:
+    (reports / "odd").mkdir()
+    make(reports / "odd" / "registry-entry.json")
+    assert [row for row in rows(reports) if isinstance(row, Unreadable)] == [
+        Unreadable("odd", "The file registry-entry.json is no file.")
+    ]
 
 
 @pytest.mark.parametrize("key", ["subject", "verdict", "expires", "profiles", "capabilities", "revision"])

@@ -4,6 +4,7 @@ import copy
 import datetime as dt
 import hashlib
 import json
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -115,6 +116,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     private, _ = key_pair(folder)
     run = good_run(started=dt.datetime.now(dt.UTC).isoformat())
     run.top["revision"] = {"id": "2031.1", "package_version": None, "digest": "r"}
+    next(fields for event, fields in run.lines if event == "check-end")["frames"] = [1, 2]
     write_all(run.write(folder / "events.jsonl"), folder)
     assert main(["sign", str(folder), "--key", str(private)]) == 0
     # It is genuine; only that this kit does not have its contract speaks against it, and that comes last.
@@ -191,6 +193,33 @@ def test_a_picture_is_compared_by_its_pixels(report: Path) -> None:
     assert cause(file) is Cause.EDITED
     file.write_bytes(before[:-30])
     assert cause(file) is Cause.EDITED
+
+
+def test_a_page_cannot_be_dressed_up_where_its_transcript_is_gone(copied: Path) -> None:
+    page = copied / "report.html"
+    assert cause(copied) is Cause.UNKNOWN_REVISION
+    page.write_text(page.read_text().replace("Certified", "Highly certified"))
+    assert "Highly certified" in page.read_text()
+    assert cause(copied) is Cause.NO_EVIDENCE
+    assert cause(page) is Cause.NO_EVIDENCE
+    (copied / "transcript.jsonl").write_text("")
+    assert cause(copied) is Cause.EDITED
+
+
+@pytest.mark.parametrize("name", ["badge-gold.svg", "badge-gold.png", "badge-gold.json"])
+def test_a_badge_that_the_run_did_not_write_has_no_place_beside_it(copied: Path, name: str) -> None:
+    shutil.copy(copied / name.replace("gold", "core"), copied / name)
+    assert verify(copied, TODAY).sentence == f"{name} is nothing that this run wrote."
+
+
+@pytest.mark.parametrize("name", ["badge.svg", "badge.png", "certification.json"])
+def test_what_is_no_file_is_not_what_the_run_wrote(copied: Path, name: str) -> None:
+    (copied / name).unlink()
+    os.mkfifo(copied / name)
+    assert cause(copied if name.endswith(".png") else copied / name) is Cause.EDITED
+    (copied / name).unlink()
+    (copied / name).symlink_to("/dev/zero")
+    assert cause(copied) is Cause.EDITED
 
 
 def test_the_stream_cannot_be_edited_cut_or_missing(report: Path) -> None:
