@@ -25,6 +25,7 @@ from conformance.files.disk import DEEPEST_LEVEL, build, entry_at, listing
 from conformance.files.examples import smaller
 from conformance.files.exclusion import EXCLUSIONS, FULL, Exclusion
 from conformance.files.generate import EVERYTHING, Variety, generated
+from conformance.files.inotify import notes_about
 from conformance.files.strategies import trees
 from conformance.files.surroundings import Surroundings
 from conformance.files.tree import LARGEST_BYTES, File, Folder, Link, Special, SpecialKind, Tree, tree_of
@@ -247,6 +248,26 @@ def test_a_moment_in_which_others_could_read_is_seen(tmp_path: Path) -> None:
         (tmp_path / "draft").unlink()
 
     assert set(watch.wide) == {"draft"}
+
+
+def test_the_kernel_names_each_file_that_was_touched(tmp_path: Path) -> None:
+    with notes_about(tmp_path) as notes:
+        assert notes is not None
+        assert notes.names(0) == set()
+
+        (tmp_path / "new\nline").touch(0o600)
+        (tmp_path / "new\nline").chmod(0o644)
+        (tmp_path / "other").mkdir()
+
+        assert notes.names(10) == {"new\nline", "other"}
+
+
+def test_without_notes_of_the_kernel_a_directory_is_watched_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.platform", "darwin")
+    with notes_about(tmp_path) as notes:
+        assert notes is None
 
 
 # -- differences, excludes, generated trees --------------------------------------------------------------------------
