@@ -1,12 +1,12 @@
 """Judging ahead: while a slow backend keeps one check waiting, the next ones that will be asked for run beside it."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from conformance.checks import Check
 from conformance.judge import Judge, Result
-from conformance.model import Cost
+from conformance.model import Cost, State
 
 FAR = 32
 """How many checks ahead of the one that is asked for may be started (our choice: enough to pass a slow one by)."""
@@ -25,8 +25,18 @@ class Ahead:
     last free one was asked for.
     """
 
-    def __init__(self, judge: Judge, order: Sequence[Check], *, width: int, far: int = FAR) -> None:
+    def __init__(
+        self,
+        judge: Judge,
+        order: Sequence[Check],
+        *,
+        width: int,
+        far: int = FAR,
+        left_out: Callable[[Check], str | None] = lambda _: None,
+    ) -> None:
+        """Make one for these checks; `left_out` gives the reason why one is not to be run."""
         self.judge = judge
+        self._left_out = left_out
         self._order = order
         self._width = width
         self._far = far
@@ -90,6 +100,9 @@ class Ahead:
         return not ("kept" in check.arguments and any("kept" in other.arguments for other in running))
 
     async def _judged(self, check: Check) -> Result:
+        reason = self._left_out(check)
+        if reason is not None:
+            return Result(check, State.SKIPPED, reason)
         purse = self.judge.bench.ledger.purse
         if purse is not None and not _is_free(check):
             # Another process may have the last free verdict, and there is no event that reaches over processes.

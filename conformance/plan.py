@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance.baseline import Baseline, read_baseline
 from conformance.bench import Bench
 from conformance.checks import Check
 from conformance.collection import Coverage, coverage, load_checks, required_ids, select_profiles
@@ -42,6 +43,7 @@ class Plan:
     argv: tuple[str, ...]
     run: str
     started: str
+    baseline: Baseline | None = None
 
     @property
     def custom(self) -> list[str]:
@@ -72,6 +74,9 @@ def make_plan(
     subject = make_subject(package, contract, settings.driver, config, secrets, hooks)
     checks = load_checks()
     required = required_ids(contract, checks)
+    baseline = None
+    if settings.baseline is not None:
+        baseline = read_baseline(settings.baseline, checks, dt.datetime.now(dt.UTC).date())
     source = random.Random(settings.seed)  # noqa: S311 - the run's id may be repeated with its seed
     now = dt.datetime.now(dt.UTC)
     return Plan(
@@ -86,6 +91,7 @@ def make_plan(
         argv=argv,
         run=str(random_uuid(source)),
         started=now.isoformat(timespec="seconds"),
+        baseline=baseline,
     )
 
 

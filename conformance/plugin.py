@@ -67,6 +67,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Leases at once, and checks side by side in one process (default: 4).",
     )
     add("--max-lease-seconds", metavar="S", type=float, help="Stop before S lease-seconds were spent (default: 3600).")
+    add(
+        "--baseline",
+        metavar="FILE",
+        help="Checks that are expected to fail (default: conformance-baseline.toml beside the package).",
+    )
     add("--lease-rate", metavar="MONEY", help="What an hour of one lease costs, such as '0.12 EUR'; costs are shown.")
 
 

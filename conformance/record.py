@@ -97,6 +97,7 @@ def header(plan: Plan) -> dict[str, Any]:
             }
             for key, rule in contract.capabilities.items()
         },
+        "baseline": None if plan.baseline is None else plan.baseline.as_json(),
         "proofs": proofs(plan.checks),
     }
 

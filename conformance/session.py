@@ -34,6 +34,7 @@ from conformance.reaper.inventory import Inventory
 from conformance.reaper.reference import reference
 from conformance.record import advertised, declared, events_of, header, late_observation, replay_command
 from conformance.redact import Redactor
+from conformance.reports.baseline import state_by_baseline
 from conformance.reports.tally import tally
 from conformance.reports.terminal import summary
 from conformance.reports.write import OUTPUT_PATTERNS, write_report
@@ -45,7 +46,9 @@ FRAMES_PER_PROCESS = 10_000_000
 """Frame numbers of parallel kit processes are this far apart, so that none occurs twice."""
 
 _GOOD = frozenset({State.PASS, State.WARN})
-_PASSED_OVER = frozenset({State.UNSUPPORTED, State.NOT_APPLICABLE, State.BLOCKED, State.SKIPPED, State.OVER_BUDGET})
+_PASSED_OVER = frozenset(
+    {State.UNSUPPORTED, State.NOT_APPLICABLE, State.BLOCKED, State.SKIPPED, State.OVER_BUDGET, State.EXPECTED_FAIL}
+)
 _LETTERS = {
     State.PASS: ".",
     State.FAIL: "F",
@@ -59,6 +62,8 @@ _LETTERS = {
     State.ENV_ERROR: "V",
     State.UNSTABLE: "~",
     State.OVER_BUDGET: "$",
+    State.EXPECTED_FAIL: "x",
+    State.UNEXPECTED_PASS: "X",
 }
 _RESULT = pytest.StashKey[Result]()
 _RUN = pytest.StashKey["Run"]()
@@ -155,6 +160,7 @@ def install(config: pytest.Config) -> None:
         max_concurrent_leases=option("max_concurrent_leases"),
         max_lease_seconds=option("max_lease_seconds"),
         lease_rate=option("lease_rate"),
+        baseline=option("baseline"),
     )
     try:
         settings = read_settings(options, current_environment(), config.invocation_params.dir)
@@ -310,7 +316,8 @@ class Hooks:
         if call.when == "call" and result is not None:
             leases = self.run.bench.ledger.take_events() if self.run.bench is not None else []
             events = [*_advertised_once(self.run), *leases, *events_of(result, self.run.plan.subject)]
-            report.__dict__["conformance"] = {"state": str(result.state), "events": _plain(self.run, events)}
+            state = _state_beside_baseline(self.run, result)
+            report.__dict__["conformance"] = {"state": str(state), "events": _plain(self.run, events)}
             if isinstance(call.excinfo and call.excinfo.value, CheckFailed):
                 report.longrepr = str(cast("Any", call.excinfo).value)
         elif call.when == "teardown" and self.run.pending:
@@ -333,7 +340,7 @@ class Hooks:
         if told is None or told["state"] is None:
             return None
         state = State(told["state"])
-        category = "failed" if state is State.FAIL else str(state)
+        category = "failed" if state in {State.FAIL, State.UNEXPECTED_PASS} else str(state)
         return category, _LETTERS.get(state, "?"), str(state).upper()
 
     @pytest.hookimpl(trylast=True)
@@ -375,7 +382,8 @@ async def conformance_judge(pytestconfig: pytest.Config) -> AsyncGenerator[Ahead
         _stop(run, fault)
     run.bench = bench
     judge = Judge(bench, in_company=run.shard > 0)
-    ahead = Ahead(judge, [check_of(item) for item in run.chosen], width=run.width, far=run.far)
+    order = [check_of(item) for item in run.chosen]
+    ahead = Ahead(judge, order, width=run.width, far=run.far, left_out=lambda check: _left_out(run, check))
     try:
         yield ahead
     finally:
@@ -423,15 +431,30 @@ def _judging(check: Check) -> Callable[..., Coroutine[Any, Any, None]]:
         places = {each: place for place, each in enumerate(run.chosen)}
         following = [places[each] for each in run.following if each in places]
         result = item.stash[_RESULT] = await conformance_judge.result(places[item], following)
-        if result.state in _PASSED_OVER:
-            pytest.skip(request.config.stash[_RUN].redact(f"{result.state}: {result.reason}"))
-        if result.state not in _GOOD:
-            raise CheckFailed(finding_text(result, _replay(request.config.stash[_RUN], check)))
+        state = _state_beside_baseline(run, result)
+        if state in _PASSED_OVER:
+            pytest.skip(run.redact(f"{state}: {result.reason}"))
+        if state is State.UNEXPECTED_PASS:
+            raise CheckFailed(f"{check.requirement} {state}: it passes, so its entry in the baseline has to go.")
+        if state not in _GOOD:
+            raise CheckFailed(finding_text(result, _replay(run, check)))
 
     judged.__doc__ = check.rule
     judged.__dict__["pytestmark"] = [pytest.mark.asyncio(loop_scope="session")]
     judged.__dict__["conformance_check"] = check
     return judged
+
+
+def _state_beside_baseline(run: Run, result: Result) -> State:
+    baseline = run.plan.baseline if run.plan is not None else None
+    entry = baseline.of(result.check) if baseline is not None else None
+    return state_by_baseline(result.state, None if entry is None else entry.state)
+
+
+def _left_out(run: Run, check: Check) -> str | None:
+    baseline = run.plan.baseline if run.plan is not None else None
+    entry = baseline.of(check) if baseline is not None else None
+    return f"The baseline leaves it out: {entry.reason}" if entry is not None and entry.state == "skip" else None
 
 
 def finding_text(result: Result, replay: str) -> str:

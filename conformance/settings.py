@@ -21,6 +21,7 @@ from conformance.model import Json, JsonObject
 from conformance.nearest import nearest
 
 FILE_NAME = "conformance.toml"
+BASELINE_NAME = "conformance-baseline.toml"
 DEFAULT_REVISION = "2026.824"
 DEFAULT_REPORT = "conformance-report"
 
@@ -28,7 +29,7 @@ _TABLES: Mapping[str, frozenset[str] | None] = {
     "provider": frozenset({"driver", "manifest", "pass-env", "node"}),
     "config": None,
     "secrets": None,
-    "run": frozenset({"revision", "profiles", "report-dir", "seed"}),
+    "run": frozenset({"revision", "profiles", "report-dir", "seed", "baseline"}),
     "limits": None,
     "hooks": frozenset({"inventory", "kill"}),
     "budget": frozenset({"max-leases", "max-concurrent-leases", "max-lease-seconds", "lease-rate"}),
@@ -56,6 +57,7 @@ class Options:
     max_concurrent_leases: int | None = None
     max_lease_seconds: float | None = None
     lease_rate: str | None = None
+    baseline: str | None = None
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,7 @@ class Settings:
     limits: Mapping[str, float]
     hooks: Hooks
     budget: Budget
+    baseline: Path | None
 
 
 def read_settings(options: Options, environment: Mapping[str, str], directory: Path) -> Settings:
@@ -106,6 +109,7 @@ def read_settings(options: Options, environment: Mapping[str, str], directory: P
         limits={**_limits(_table(tables, "limits")), **dict(_limit(text) for text in options.limits)},
         hooks=_hooks(options, _table(tables, "hooks")),
         budget=_budget(options, _table(tables, "budget")),
+        baseline=_baseline(options, _text(run, "baseline"), directory, base),
     )
 
 
@@ -256,6 +260,19 @@ def _limit(text: str) -> tuple[str, float]:
         if math.isfinite(number):
             return name.strip(), number
     raise UsageFault(f"--provider-limit {text!r} is not NAME=NUMBER.", "Example: --provider-limit initialize=30.")
+
+
+def _baseline(options: Options, named: str | None, directory: Path, base: Path) -> Path | None:
+    """The file that is named, else the one beside the package, if there is one."""
+    if options.baseline is not None:
+        return directory / options.baseline
+    if named is not None:
+        return base / named
+    if options.source == "reference" or options.source.startswith("mutant:"):
+        return None
+    source = source_path(options.source)
+    beside = (source if source is not None and source.is_dir() else directory) / BASELINE_NAME
+    return beside if beside.is_file() else None
 
 
 def _budget(options: Options, table: Mapping[str, Any]) -> Budget:

@@ -1,10 +1,18 @@
 """`certification.json`: the whole verdict as one document, described by a published JSON Schema."""
 
 import json
+from dataclasses import asdict
 
 from conformance.events import EVENTS_SCHEMA
 from conformance.model import Json
-from conformance.reports.report import CapabilityResult, CheckResult, ProfileResult, Report, RequirementResult
+from conformance.reports.report import (
+    BaselineUse,
+    CapabilityResult,
+    CheckResult,
+    ProfileResult,
+    Report,
+    RequirementResult,
+)
 from conformance.reports.sanitize import clean_json
 
 CERTIFICATION_SCHEMA = "sandbox-provider-conformance/certification/1"
@@ -49,11 +57,20 @@ def document(report: Report) -> Json:
                 "lease_seconds": report.leases.seconds,
                 "cost": report.leases.cost,
             },
+            "baseline": None if report.baseline is None else _baseline(report.baseline),
             "faults": [{"t": each.t, "kind": each.kind, "detail": each.detail} for each in report.faults],
             "notes": list(report.notes),
             "stream": {"schema": EVENTS_SCHEMA, "events": report.events, "digest": report.digest},
         }
     )
+
+
+def _baseline(baseline: BaselineUse) -> Json:
+    return {
+        "file": baseline.file,
+        "digest": baseline.digest,
+        "entries": [{**asdict(each), "use": each.use} for each in baseline.entries],
+    }
 
 
 def _profile(profile: ProfileResult) -> Json:

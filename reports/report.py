@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from conformance.errors import KitError
@@ -175,6 +176,37 @@ class LeaseBalance:
             raise KitError("The lease balance does not add up.")
 
 
+class Use(StrEnum):
+    """What became of an entry. `stale`: the check passes now, so the entry must go; `unused`: it was not decided."""
+
+    USED = "used"
+    STALE = "stale"
+    UNUSED = "unused"
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineEntry:
+    """One entry, as the author wrote it, and its use in this run."""
+
+    id: str
+    check: str
+    state: str
+    reason: str
+    owner: str
+    link: str
+    expires: str
+    use: Use
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineUse:
+    """The baseline of a run."""
+
+    file: str
+    digest: str
+    entries: tuple[BaselineEntry, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Coverage:
     """Which obligations this version of the kit looks at."""
@@ -220,13 +252,15 @@ class Report:
     leases: LeaseBalance
     faults: tuple[Fault, ...]
     notes: tuple[str, ...]
+    baseline: BaselineUse | None
     events: int
     digest: str
     """Of every line of the stream before its footer."""
 
     def __post_init__(self) -> None:
         certified = self.verdict is Verdict.CERTIFIED
-        if certified != (self.exit_code == ExitCode.CERTIFIED):
+        excused = self.baseline is not None and any(each.use is Use.USED for each in self.baseline.entries)
+        if certified != (self.exit_code == ExitCode.CERTIFIED) and (certified or not excused):
             raise KitError(f"Verdict `{self.verdict}` and exit code {self.exit_code} contradict each other.")
         if certified and (self.invalid or self.custom):
             raise KitError("An invalid or custom run was certified.")

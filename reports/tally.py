@@ -8,6 +8,7 @@ from dataclasses import replace
 from conformance.budget import Rate
 from conformance.events import EARLIER_LEASES, Event, StreamError
 from conformance.model import ExitCode, Level, State, Verdict
+from conformance.reports.baseline import apply, softened
 from conformance.reports.collect import Recorded, collect
 from conformance.reports.fields import LABEL_LIMIT, Fields
 from conformance.reports.report import (
@@ -15,12 +16,14 @@ from conformance.reports.report import (
     SETTLED,
     SHOWN,
     UNCLAIMED,
+    BaselineUse,
     CapabilityResult,
     CheckResult,
     Coverage,
     ProfileResult,
     Report,
     RequirementResult,
+    Use,
     worst,
 )
 from conformance.reports.sanitize import one_line
@@ -41,19 +44,17 @@ _TAKEN = frozenset({"evidence"})
 
 def tally(stream: Iterable[Event]) -> Report:
     """Count a run. A pure function of its events; raises `StreamError` where they make no sense or have no end."""
-    recorded = collect(stream)
-    header = recorded.header
+    found = collect(stream)
+    header = found.header
+    checks, baseline = apply(header, found.checks)
+    recorded = replace(found, checks=checks)
     run = header.inner("run")
     custom = run.texts("custom")
     invalid = any(each.state is State.KIT_ERROR for each in recorded.checks)
     requirements = _requirements(recorded)
-    states = {each.id: each.state for each in requirements}
     capabilities = judge_capabilities(recorded)
     selected = run.texts("profiles")
-    profiles = tuple(
-        _profile(name, fields, states, capabilities, selected=name in selected, invalid=invalid, custom=custom)
-        for name, fields in header.entries("profiles").items()
-    )
+    profiles = _profiles(recorded, requirements, capabilities)
     if unknown := [name for name in selected if name not in {each.name for each in profiles}]:
         raise StreamError(f"the run selects the profile {unknown[0]}, which its header does not define")
     chosen = [each for each in profiles if each.selected]
@@ -71,7 +72,7 @@ def tally(stream: Iterable[Event]) -> Report:
         seconds=recorded.seconds,
         invalid=invalid,
         verdict=verdict,
-        exit_code=_exit_code(verdict, recorded.checks),
+        exit_code=_exit_code(verdict, recorded.checks) if baseline is None else _softer_code(recorded, baseline),
         reasons=tuple(_reasons(chosen, recorded.checks, verdict)),
         profiles=profiles,
         capabilities=capabilities,
@@ -86,6 +87,7 @@ def tally(stream: Iterable[Event]) -> Report:
         leases=replace(recorded.leases, cost=_cost(run, recorded.leases.seconds)),
         faults=recorded.faults,
         notes=(*recorded.notes, *_notes(recorded, profiles)),
+        baseline=baseline,
         events=recorded.events,
         digest=recorded.digest,
     )
@@ -114,6 +116,30 @@ def _requirements(recorded: Recorded) -> tuple[RequirementResult, ...]:
         )
         for key, fields in recorded.header.entries("requirements").items()
     )
+
+
+def _profiles(
+    recorded: Recorded, requirements: Sequence[RequirementResult], capabilities: Sequence[CapabilityResult]
+) -> tuple[ProfileResult, ...]:
+    run = recorded.header.inner("run")
+    selected, custom = run.texts("profiles"), run.texts("custom")
+    states = {each.id: each.state for each in requirements}
+    invalid = any(each.state is State.KIT_ERROR for each in recorded.checks)
+    return tuple(
+        _profile(name, fields, states, capabilities, selected=name in selected, invalid=invalid, custom=custom)
+        for name, fields in recorded.header.entries("profiles").items()
+    )
+
+
+def _softer_code(recorded: Recorded, baseline: BaselineUse) -> int:
+    """The exit code for the author's own CI: as if everything that the baseline expects were settled."""
+    if any(each.use is Use.STALE for each in baseline.entries):
+        return ExitCode.FAILED
+    softer = replace(recorded, checks=softened(recorded.checks, baseline))
+    profiles = _profiles(softer, _requirements(softer), judge_capabilities(softer))
+    invalid = any(each.state is State.KIT_ERROR for each in softer.checks)
+    verdict = _overall([each for each in profiles if each.selected], invalid=invalid)
+    return _exit_code(verdict, softer.checks)
 
 
 def _profile(

@@ -6,12 +6,13 @@ cleaned, put on one line and cut.
 
 import shlex
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
-from conformance.model import Verdict
+from conformance.model import ExitCode, Verdict
 from conformance.reports.findings import BAD, DEFAULT_FOLDER, FINDINGS, explain_command, findings, replay_command
-from conformance.reports.report import CapabilityResult, CheckResult, Report, text_of
+from conformance.reports.report import CapabilityResult, CheckResult, Report, Use, text_of
 from conformance.reports.sanitize import one_line
 from conformance.reports.write import CERTIFICATION_FILE
 
@@ -157,6 +158,16 @@ def _numbers(report: Report, page: _Page) -> Iterator[str]:
         f"{len(coverage.tested)} tested, {len(coverage.not_observable)} not observable, {len(coverage.not_yet)} not yet"
     )
     yield from page.wrapped(f"Rules of the contract: {parts}", 0, 2)
+    if report.baseline is not None:
+        uses = Counter(each.use for each in report.baseline.entries)
+        told = ", ".join(f"{uses[use]} {use}" for use in Use if uses[use]) or "no entry"
+        yield from page.wrapped(f"Baseline: {one_line(report.baseline.file, _NAME_LIMIT)}: {told}", 0, 2)
+        for each in report.baseline.entries:
+            if each.use is Use.STALE:
+                stale = f"{each.id} {each.check} passes now: remove its entry"
+                yield from page.wrapped(f"- {one_line(stale, _TEXT_LIMIT)}", 2, 4)
+        if report.exit_code == ExitCode.CERTIFIED and report.verdict is not Verdict.CERTIFIED:
+            yield from page.wrapped("The exit code is 0: nothing is broken that the baseline does not expect.", 0, 2)
     for note in report.notes:
         yield from page.wrapped(f"Note: {one_line(note, _TEXT_LIMIT)}", 0, 2)
 
