@@ -1,7 +1,7 @@
 """Keeping secrets out of everything that is written, and saying where a provider has let one out.
 
-A value is found as it is, escaped for JSON, for a URL or for HTML, in base64 at any alignment, and broken up by
-characters that nobody sees; of a long one, a part is enough, because texts are cut.
+A value is found as it is, escaped for JSON, for a URL or for HTML, in base64 at any alignment, in hexadecimal, and
+broken up by characters that nobody sees; of a long one, a part is enough, because texts are cut.
 """
 
 import base64
@@ -32,6 +32,7 @@ class Form(StrEnum):
 
     TEXT = "text"
     BASE64 = "base64"
+    HEX = "hexadecimal"
     PART = "part"
 
 
@@ -228,6 +229,9 @@ def _needles(name: str, value: str) -> Iterator[_Needle]:
     parts = [line for line in lines if len(line) >= _SHORTEST_LINE and not line.startswith("-----")]
     if len(lines) > 1:
         yield from (_Needle(name, Form.PART, line, _Spelling.PLAIN) for line in parts)
+    raw = value.encode("utf-8", "surrogatepass")
+    if len(raw) >= _SHORTEST_INSIDE:
+        yield from (_Needle(name, Form.HEX, digits, _Spelling.PACKED) for digits in (raw.hex(), raw.hex().upper()))
     for mixed, core in _encoded(value):
         yield _Needle(name, Form.BASE64, core, _Spelling.PACKED, mixed_start=mixed)
         yield from (_Needle(name, Form.PART, piece, _Spelling.PACKED) for piece in _pieces(core))

@@ -35,6 +35,8 @@ def spellings(secret: str) -> list[str]:
         *(base64.urlsafe_b64encode(each).decode().rstrip("=") for each in beside),
         quote(base64.b64encode(raw).decode(), safe=""),
         base64.encodebytes(b"x" * 50 + raw).decode(),
+        raw.hex(),
+        raw.hex(" ").upper(),
         "\u200b".join(secret),
         f"{secret[:6]}\x1b[31m{secret[6:]}",
         f"{secret[:6]}\x1b]0;title\x07{secret[6:]}",
