@@ -126,7 +126,7 @@ def _text(line: JsonObject) -> str:
     if "msg" in line:
         return json.dumps(line["msg"], separators=(",", ":"))
     text = line.get("text")
-    return text if isinstance(text, str) else ""
+    return text.replace("\n", " ") if isinstance(text, str) else ""
 
 
 def _list(numbers: Iterable[int]) -> str:

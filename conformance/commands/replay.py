@@ -21,11 +21,12 @@ from conformance.reports.collect import WIRE_CHECK
 from conformance.reports.fields import Fields
 from conformance.reports.findings import speaks_for_itself
 from conformance.reports.load import load_report
-from conformance.reports.sanitize import one_line
+from conformance.reports.sanitize import clean, one_line
 from conformance.reports.script import read_script
 from conformance.reports.write import EVENTS_FILE, TRANSCRIPT_FILE
 
 _HIDDEN = "[redacted"
+_MORE = "one more option of the run, such as --with=--provider-inventory=./list.sh; may be repeated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ def add(commands: Commands) -> None:
     add_option("--conformance-file", metavar="FILE", help="settings file with the config and the names of secrets")
     add_option("--report-dir", type=Path, metavar="DIR", help="keep the report of this one check there")
     add_option("--script", action="store_true", help="run nothing: print what was sent to the worker, a message a line")
+    add_option("--with", dest="more", action="append", default=[], metavar="OPTION", help=_MORE)
     add_option("--worker", type=int, metavar="N", help="with --script: which of the workers that the check started")
 
 
@@ -133,7 +135,8 @@ def _script(options: argparse.Namespace, rows: Sequence[Fields]) -> int:
     folder = options.report if options.report.is_dir() else options.report.parent
     script = read_script(folder / TRANSCRIPT_FILE, span, decided=row.integers("frames"), worker=options.worker)
     for line in script.lines:
-        print(line)
+        # What a stranger put into a transcript must not act on a terminal; a worker gets it as it was.
+        print(clean(line, len(line)) if sys.stdout.isatty() else line)
     if len(script.workers) > 1:
         _note(f"This is what worker {script.worker} was told; the check spoke to {script.workers}: see --worker.")
     if script.hidden:
@@ -201,7 +204,7 @@ def _arguments(
         "-k": " or ".join(dict.fromkeys(names)),
     }
     options_given = [word for name, value in given.items() if value is not None for word in (name, value)]
-    return ["-p", "no:cacheprovider", "-q", *options_given, *_limits(run)]
+    return ["-p", "no:cacheprovider", "-q", *options_given, *_limits(run), *options.more]
 
 
 def _source(document: Fields) -> str:

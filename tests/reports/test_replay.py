@@ -60,7 +60,9 @@ def test_a_mutant_still_fails_and_its_repaired_form_is_fixed(
     assert [check["name"] for check in after["checks"]] == [UNKNOWN]
     assert _sent(broken) & _sent(here / "again"), "the same seed sends the same identifiers"
 
-    assert main(["replay", str(broken), "lease-028", "--provider", "reference"]) == 0
+    assert (
+        main(["replay", str(broken), "lease-028", "--provider", "reference", "--with=--provider-limit=lease=80"]) == 0
+    )
     assert told(capsys) == (
         "LEASE-028 resuming an unknown lease makes no sandbox: fixed, it failed in the report and passes now.\n"
     )
