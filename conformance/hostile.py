@@ -96,7 +96,7 @@ async def call_with_hostile_ids(provider: Provider, lease: Lease, traps: Injecti
         "workspaceMode": texts[0],
         "adapterType": texts[3],
     }
-    answers = [await answer_of(provider.acquire_with(params))]
+    answers = [await answer_of(provider.acquire_with(params, tenant))]
     await _end(provider, answers[0])
     for number, text in enumerate(traps.of("ids")):
         stranger = replace(

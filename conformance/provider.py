@@ -128,8 +128,11 @@ class Provider(Calls):
         )
         return await self.acquire_with(params)
 
-    async def acquire_with(self, params: JsonObject) -> Answer:
-        """`environmentAcquireLease` with the given params, under the ledger's eyes."""
+    async def acquire_with(self, params: JsonObject, tenant: Tenant | None = None) -> Answer:
+        """`environmentAcquireLease` with the given params, under the ledger's eyes; `tenant` when it is another one.
+
+        The lease is ended in the name of the tenant that has it: a provider must refuse everybody else.
+        """
         entry = self.ledger.intend(self.trace.check, params=params)
         # The flag of a test's acquire means nothing to a single-use lease, so such a one is like any other.
         config = {**object_of(params.get("config"))}
@@ -140,7 +143,8 @@ class Provider(Calls):
         except ProviderFault as fault:
             self._unanswered(entry, fault)
             raise
-        self.ledger.answer(entry, self.keeper.lease(entry.label, self.tenant, params, answer.result))
+        owner = self.tenant if tenant is None else tenant
+        self.ledger.answer(entry, self.keeper.lease(entry.label, owner, params, answer.result))
         if entry.lease is None or entry.lease.id is None:
             # Only null says that there is nothing to clean up; no id at all may mean a sandbox that nobody can name.
             nothing = entry.lease is not None and answer.fields.get("providerLeaseId", "") is None
