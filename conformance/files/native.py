@@ -26,6 +26,12 @@ UNABLE = frozenset({Situation.JOB_LEASE, Situation.NATIVE_SYNC_UNSUPPORTED})
 LONG_TIME_MS = 300_000
 """What the config of a large sync grants the backend (our choice: as long as the host grants a transfer command)."""
 
+COMMANDS_IN_A_LONG_CALL = 10
+"""From how many commands' time on a call can hold somebody up (our choice)."""
+
+MOST_OF_IT = 0.75
+"""Share of a call that a command waits for at least, if it waits for the call (our choice: it was sent just after)."""
+
 BLOCK_BYTES = 1 << 20
 """A large file is this block again and again, because making it must not take longer than moving it."""
 
@@ -66,8 +72,12 @@ class Beside:
 
     @property
     def held_up(self) -> bool:
-        """Whether no command was answered before the call, and each had to wait for a good part of it."""
-        return self.overtook == 0 and self.best > 2 * self.alone + self.answer.seconds / 2
+        """Whether no command was answered before the call, and each had to wait for most of it.
+
+        A call that is over after a few commands' time holds nobody up: one slow command is as long.
+        """
+        is_long = self.answer.seconds > COMMANDS_IN_A_LONG_CALL * self.alone
+        return is_long and self.overtook == 0 and self.best > self.alone + MOST_OF_IT * self.answer.seconds
 
 
 async def commands_beside(provider: Provider, lease: Lease, call: Coroutine[Any, Any, Answer]) -> Beside:
