@@ -12,6 +12,7 @@ from pathlib import Path
 from conformance.contract import Contract, Problem
 from conformance.model import MethodName, State
 from conformance.reports.write import documents
+from conformance.wire.message import read_message
 
 from .kill import Judged, judge_provider
 from .wrong_values import ABSENT, EXTRA, VALUES, Case, put, sample_of
@@ -76,11 +77,11 @@ def judge_case(case: Case, folder: Path) -> Judged:
 def errors_of(contract: Contract, case: Case) -> tuple[Problem, ...]:
     """What the contract has against a right result with this one value in it; none where the kit cannot read it."""
     literal = VALUES[case.value] or "null"
-    try:
-        value = json.loads(literal)
-    except (ValueError, RecursionError):
+    line = f'{{"jsonrpc":"2.0","id":1,"result":{literal}}}'
+    message, _ = read_message(line.encode())
+    if message is None:
         return ()
-    wrong = put(sample_of(contract, case.method), case, value)
+    wrong = put(sample_of(contract, case.method), case, message.body["result"])
     found = contract.result_problems(MethodName(case.method), wrong)
     return tuple(problem for problem in found if problem.severity == "error")
 
