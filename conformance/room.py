@@ -221,7 +221,8 @@ class Room:
         self._give_back_shared()
 
     async def _end_retired(self) -> None:
-        for retired in [each for each in self._retired if not each.users]:
+        # Looked for anew each time: while one is ended, another check may leave and end the rest.
+        while (retired := next((each for each in self._retired if not each.users), None)) is not None:
             self._retired.remove(retired)
             await self.end(retired.entry)
 

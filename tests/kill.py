@@ -64,6 +64,7 @@ async def judge_provider(
     *,
     choose: Callable[[Check], bool] = lambda _: True,
     config: str | None = None,
+    manifest: str | None = None,
     limits: Mapping[str, float] | None = None,
     node: str | None = None,
     at_once: int = AT_ONCE,
@@ -71,7 +72,7 @@ async def judge_provider(
     """Judge one provider by all checks, or by those whose requirement is in `only` and that are chosen."""
     with tempfile.TemporaryDirectory(prefix="provider-conformance-test-") as folder:
         work = Path(folder)
-        settings = read_settings(Options(source, config=config, node=node, seed=1), os.environ, work)
+        settings = read_settings(Options(source, config=config, manifest=manifest, node=node, seed=1), os.environ, work)
         plan = make_plan(replace(settings, limits={**_limits_of(source), **(limits or {})}), work)
         bench = bench_for(plan, Transcript(), work, os.environ)
         chosen = [check for check in plan.checks if (not only or check.requirement in only) and choose(check)]

@@ -2,27 +2,19 @@
 
 import asyncio
 import json
-import os
 import shlex
 import subprocess
 import sys
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from conformance.contract import Contract, Problem
-from conformance.events import EventWriter, read_events
-from conformance.judge import Judge, Result
 from conformance.model import MethodName, State
-from conformance.plan import bench_for, make_plan
-from conformance.record import advertised, declared, events_of, header
-from conformance.reports.report import Report
-from conformance.reports.tally import tally
 from conformance.reports.write import documents
-from conformance.settings import Options, read_settings
-from conformance.wire.transcript import Transcript
+from conformance.wire.message import read_message
 
+from .kill import Judged, judge_provider
 from .wrong_values import ABSENT, EXTRA, VALUES, Case, put, sample_of
 
 SCRIPT = Path(__file__).with_name("wrong_field_provider.py")
@@ -58,66 +50,43 @@ NEEDED = {
 }
 """Fields that the schema leaves open and a run cannot do without: rules of their own tell of their absence."""
 
-NAMING = frozenset({"INIT-001", "INIT-002", "CFG-001", "PROBE-001", "LEASE-001", "LEASE-003", "WS-001", "EXEC-001"})
+NAMING = ("INIT-001", "INIT-002", "CFG-001", "PROBE-001", "LEASE-001", "LEASE-003", "WS-001", "EXEC-001")
 """Rules about the shape of a result: a finding of theirs names the field."""
 
 LIMITS = {"execute": 3.0, "bridge": 3.0}
 """Shorter than the host's, for whoever waits for an answer that nobody can read."""
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What became of one case."""
-
-    results: list[Result]
-    report: Report
-
-
-def judge_case(case: Case, folder: Path) -> Seen:
-    """Judge one case and make every output of its run."""
+def judge_case(case: Case, folder: Path) -> Judged:
+    """Judge one case, with its manifest and its sandboxes in an empty folder."""
     command = (sys.executable, str(SCRIPT), json.dumps([case.method, case.path, case.value]))
     manifest = folder / "manifest.json"
     manifest.write_bytes(subprocess.run([*command, "--manifest"], check=True, capture_output=True).stdout)
-    config = json.dumps({"root": str(folder / "sandboxes")})
-    options = Options(f"cmd:{shlex.join(command)}", manifest=str(manifest), config=config, seed=1)
-    return asyncio.run(_judge(case, options, folder))
-
-
-async def _judge(case: Case, options: Options, folder: Path) -> Seen:
-    settings = read_settings(options, os.environ, folder)
-    plan = make_plan(replace(settings, limits=LIMITS), folder)
-    bench = bench_for(plan, Transcript(), folder, os.environ)
     rules = MEETING.get(case.method, OTHERS)
-    chosen = [check for check in plan.checks if check.requirement.startswith(rules) and check.area != "rehearsal"]
-    try:
-        results = await Judge(bench).judge_all(chosen, at_once=6)
-    finally:
-        await bench.close()
-    stream = folder / "events.jsonl"
-    with EventWriter(stream) as writer:
-        methods = next((worker.methods for worker in bench.launch.started if worker.initialized), None)
-        writer.write("header", **header(plan))
-        writer.write("declared", **declared(plan.subject))
-        writer.write("advertised", **advertised(plan.subject, methods))
-        events = [event for result in results for event in events_of(result, plan.subject)]
-        for event in [*events, *bench.ledger.take_events()]:
-            writer.write(str(event["event"]), **{key: value for key, value in event.items() if key != "event"})
-    return Seen(results, tally(read_events(stream)))
+    return asyncio.run(
+        judge_provider(
+            f"cmd:{shlex.join(command)}",
+            choose=lambda check: check.requirement.startswith(rules) and check.area != "rehearsal",
+            config=json.dumps({"root": str(folder / "sandboxes")}),
+            manifest=str(manifest),
+            limits=LIMITS,
+        )
+    )
 
 
 def errors_of(contract: Contract, case: Case) -> tuple[Problem, ...]:
     """What the contract has against a right result with this one value in it; none where the kit cannot read it."""
     literal = VALUES[case.value] or "null"
-    try:
-        value = json.loads(literal)
-    except (ValueError, RecursionError):
+    line = f'{{"jsonrpc":"2.0","id":1,"result":{literal}}}'
+    message, _ = read_message(line.encode())
+    if message is None:
         return ()
-    wrong = put(sample_of(contract, case.method), case, value)
+    wrong = put(sample_of(contract, case.method), case, message.body["result"])
     found = contract.result_problems(MethodName(case.method), wrong)
     return tuple(problem for problem in found if problem.severity == "error")
 
 
-def complaints(contract: Contract, case: Case, seen: Seen) -> list[str]:
+def complaints(contract: Contract, case: Case, seen: Judged) -> list[str]:
     """What is wrong with the verdict on a case, in sentences; empty when it is right."""
     said = [
         f"{result.check.requirement} {result.check.name} is {result.state}: {result.reason}"
@@ -135,11 +104,11 @@ def complaints(contract: Contract, case: Case, seen: Seen) -> list[str]:
             for result in seen.results
             if result.state is State.FAIL
         ]
-    rules = dict.fromkeys(problem.requirement for problem in errors if problem.requirement in NAMING)
-    return [*said, *(line for rule in rules if rule is not None for line in unnamed(case, seen, rule))]
+    broken = {str(problem.requirement) for problem in errors}
+    return [*said, *(line for rule in NAMING if rule in broken for line in unnamed(case, seen, rule))]
 
 
-def unnamed(case: Case, seen: Seen, rule: str) -> list[str]:
+def unnamed(case: Case, seen: Judged, rule: str) -> list[str]:
     """What a finding lacks that should name a field of `rule`, with what was expected and what came."""
     found = [result for result in seen.results if result.check.requirement == rule and result.state in BAD]
     if not found:

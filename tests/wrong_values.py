@@ -144,7 +144,8 @@ def _sample(contract: Contract, reference: str) -> Any:
 def put(result: Any, case: Case, stand_in: Any) -> Any:
     """The result with `stand_in` in the field of the case; as it was where it has no place for that field."""
     if case.value == EXTRA:
-        return {**result, "notInAnySchema": {"a": [1]}} if isinstance(result, dict) else result
+        fields = object_of(result)
+        return {**fields, "notInAnySchema": {"a": [1]}} if fields else result
     if not case.path:
         return stand_in
     copy = json.loads(json.dumps(result))
@@ -166,10 +167,10 @@ def put(result: Any, case: Case, stand_in: Any) -> Any:
 
 
 def _step(parent: Any, step: str | int) -> Any:
-    if isinstance(parent, Mapping):
-        return object_of(parent).get(str(step))
+    if isinstance(step, str):
+        return object_of(parent).get(step)
     items = items_of(parent)
-    return items[step] if isinstance(step, int) and step < len(items) else None
+    return items[step] if step < len(items) else None
 
 
 def _paths(contract: Contract, reference: str, path: Path) -> Iterator[Path]:

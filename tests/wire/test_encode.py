@@ -32,3 +32,11 @@ def test_params_may_be_anything() -> None:
     values: list[Json] = [None, PLAIN, [PLAIN], 7]
 
     assert [json.loads(encode({"params": value}))["params"] for value in values] == values
+
+
+def test_numbers_that_json_has_no_word_for_are_written_as_the_host_writes_them() -> None:
+    beyond = json.loads("1e400")
+
+    line = encode({"params": {"a": [beyond, {"b": -beyond}], "stdin": PLAIN, "c": 1.5}})
+
+    assert json.loads(line)["params"] == {"a": [None, {"b": None}], "stdin": PLAIN, "c": 1.5}

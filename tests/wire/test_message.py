@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.model import Json
-from conformance.wire.message import MOST_STARTS, SEARCHED, Message, Shape, read_message
+from conformance.wire.message import DEEPEST, MOST_STARTS, SEARCHED, Message, Shape, read_message
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
@@ -119,6 +119,25 @@ def test_a_problem_shows_only_the_start_of_a_line() -> None:
 
     assert flaw is not None
     assert len(flaw.problem) < 200
+
+
+def test_a_number_of_any_length_is_read_as_the_host_reads_it() -> None:
+    message, flaw = read_message(b'{"jsonrpc":"2.0","id":7,"result":[' + b"9" * 5000 + b",1]}")
+
+    assert flaw is None
+    assert message is not None
+    assert message.body["result"] == [float("inf"), 1]
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_what_is_nested_as_deep_as_is_read_can_be_shown_and_sent_again(opening: str, closing: str) -> None:
+    around = '{"jsonrpc":"2.0","id":7,"result":%s1%s}'
+    fine, _ = read_message((around % (opening * (DEEPEST - 1), closing * (DEEPEST - 1))).encode())
+
+    assert fine is not None
+    assert json.loads(json.dumps(fine.body)) == fine.body
+    assert repr(fine.body)
+    assert flaw_of(around % (opening * DEEPEST, closing * DEEPEST)) == ("RPC-001", 0)
 
 
 def test_deep_nesting_is_a_bad_line_and_no_crash() -> None:

@@ -52,6 +52,16 @@ async def test_an_answer_is_matched_with_its_call() -> None:
         assert worker.broken == []
 
 
+async def test_an_answer_on_a_line_that_nobody_can_read_is_not_waited_for() -> None:
+    async with echo() as worker:
+        call = await worker.ask()
+
+        worker.say(result(1, "[" * 100_000 + "]" * 100_000))
+
+        assert isinstance(await call, MalformedAnswer)
+        assert worker.broken == ["RPC-001"]
+
+
 async def test_what_is_sent_is_one_ascii_line_with_the_keys_of_a_request() -> None:
     async with echo() as worker:
         call = worker.peer.call(
