@@ -201,7 +201,7 @@ def _clean(run: Run) -> None:
     if done:
         remove_work(run.work)
     if run.reaper is not None:
-        run.reaper.let_go(wait=done and not run.work.exists())
+        run.reaper.let_go(done=done and not run.work.exists())
 
 
 class Hooks:

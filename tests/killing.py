@@ -20,7 +20,7 @@ MOMENT_LIMIT_S = 120.0
 QUIET_LIMIT_S = 90.0
 """How long the reaper may take on a busy machine; it is reached only when something hangs."""
 
-_LOOK_AGAIN_S = 0.002
+_LOOK_AGAIN_S = 0.02
 
 
 @dataclass
@@ -83,10 +83,7 @@ class Running:
 
     def settle(self) -> None:
         """Wait until no process of the run is left."""
-        deadline = time.monotonic() + QUIET_LIMIT_S
-        while (living := processes_of(self.folder)) and time.monotonic() < deadline:
-            pass
-        assert living == []
+        assert processes_of(self.folder, limit_s=QUIET_LIMIT_S) == []
 
 
 def start(folder: Path, *arguments: str, provider: str = "reference", **config: object) -> Running:

@@ -49,14 +49,14 @@ def environment_for(folder: Path) -> dict[str, str]:
     }
 
 
-def processes_of(folder: Path) -> list[str]:
+def processes_of(folder: Path, *, limit_s: float = END_LIMIT_S) -> list[str]:
     """Command lines of processes that were started for something in `folder`, or work there, and do not end.
 
-    One that was just killed is still in the process table for a moment.
+    One that was just killed is still in the process table for a moment; others may need up to `limit_s`.
     """
-    deadline = time.monotonic() + END_LIMIT_S
+    deadline = time.monotonic() + limit_s
     while (found := _living(folder)) and time.monotonic() < deadline:
-        time.sleep(0.01)
+        time.sleep(0.05)
     return found
 
 

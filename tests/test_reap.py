@@ -19,6 +19,7 @@ from conformance.ledger import Ending, Entry, Kind, Ledger
 from conformance.plan import bench_for, make_plan
 from conformance.provider import Provider
 from conformance.reaper import inventory
+from conformance.reaper.after import clean_up
 from conformance.reaper.inventory import Inventory
 from conformance.reaper.reference import reference
 from conformance.redact import Redactor
@@ -176,6 +177,16 @@ def test_a_ledger_in_use_is_left_to_its_owner(here: Path, capsys: pytest.Capture
 
     owner.close()
     assert "still works" in capsys.readouterr().err
+    assert len(account_of(here).open) == 4
+
+
+def test_a_reaper_that_fails_says_so_and_removes_the_directory_of_the_run(here: Path) -> None:
+    left_open(here)
+
+    clean_up(here / RUN, here / "work", b"no settings")
+
+    assert "The reaper failed: UnpicklingError" in (here / RUN).with_suffix(".txt").read_text(encoding="utf-8")
+    assert not (here / "work").exists()
     assert len(account_of(here).open) == 4
 
 

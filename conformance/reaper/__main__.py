@@ -1,7 +1,7 @@
 """The reaper of one run: ``python -m conformance.reaper LEDGER WORK [KEEP]``. It is started by the run alone.
 
 Its stdin is a pipe whose other end the run holds. It carries the settings, secrets among them, so that they touch no
-disk; its end means that the run is gone, in whatever way. Until then nothing but this file is loaded.
+disk; its end means that the run is gone, in whatever way. Until then next to nothing of the kit is loaded.
 """
 
 import fcntl
@@ -12,6 +12,8 @@ import threading
 from importlib import import_module
 from pathlib import Path
 from typing import Any
+
+from conformance.reaper import DONE
 
 LIMIT_S = 900.0
 """How long the reaper may live after its run (our choice: what cannot be closed in a quarter of an hour stays open)."""
@@ -30,6 +32,8 @@ def main(arguments: list[str]) -> int:
         # What the main process has unpacked stays while this process may need it. Held until this process ends.
         fcntl.flock(os.open(folder, os.O_RDONLY), fcntl.LOCK_SH)
     job = sys.stdin.buffer.read()
+    if job.endswith(DONE):
+        return 0
     watchdog = threading.Timer(LIMIT_S, os._exit, [1])
     watchdog.daemon = True
     watchdog.start()

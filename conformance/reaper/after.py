@@ -1,6 +1,5 @@
 """What the reaper does once its run is gone."""
 
-import contextlib
 import pickle
 from pathlib import Path
 
@@ -19,14 +18,25 @@ def clean_up(ledger: Path, work: Path, job: bytes) -> None:
     if account is None or not account.ended:
         end_workers(account.workers if account is not None else ())
         end_orphans(work)
-    if account is not None and account.open:
-        # Heavy, and not needed by a run that has closed everything itself.
-        from conformance.reaper.close import LOCK_LIMIT_S, reap  # noqa: PLC0415
+    try:
+        if account is not None and account.open:
+            _close(ledger, job)
+    finally:
+        remove_work(work, wait_s=SHARED_LIMIT_S)
 
-        with contextlib.suppress(ConformanceError):
-            settings = pickle.loads(job)  # noqa: S301 - from the run itself, through a pipe of its own
-            reap(ledger, settings, wait_s=LOCK_LIMIT_S)
-    remove_work(work, wait_s=SHARED_LIMIT_S)
+
+def _close(ledger: Path, job: bytes) -> None:
+    # Heavy, and not needed by a run that has closed everything itself.
+    from conformance.reaper.close import LOCK_LIMIT_S, reap  # noqa: PLC0415
+
+    try:
+        settings = pickle.loads(job)  # noqa: S301 - from the run itself, through a pipe of its own
+        reap(ledger, settings, wait_s=LOCK_LIMIT_S)
+    except ConformanceError:
+        return  # told where it came up
+    except Exception as error:  # noqa: BLE001 - nobody sees a traceback here, and a silent leak is the worst of all
+        told = f"The reaper failed: {type(error).__name__}: {error}. Try `provider-conformance reap`.\n"
+        ledger.with_suffix(".txt").write_text(told, encoding="utf-8")
 
 
 def _read(ledger: Path) -> Account | None:

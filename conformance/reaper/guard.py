@@ -12,6 +12,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from conformance.errors import EnvironmentFault
+from conformance.reaper import DONE
 from conformance.settings import Settings
 
 END_LIMIT_S = 10.0
@@ -46,12 +47,15 @@ class Guard:
                 "Without it a run that is killed would leave sandboxes behind, so nothing was started.",
             ) from error
 
-    def let_go(self, *, wait: bool) -> None:
-        """Tell the reaper that the run is over. `wait` until it has ended: right when it has nothing to do."""
+    def let_go(self, *, done: bool) -> None:
+        """Tell the reaper that the run is over. When all is `done`, it ends at once, and that is awaited."""
         if self._child.stdin is None or self._child.stdin.closed:
             return
-        self._child.stdin.close()
-        if wait:
+        with contextlib.suppress(BrokenPipeError):
+            if done:
+                self._write(DONE)
+            self._child.stdin.close()
+        if done:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._child.wait(END_LIMIT_S)
                 return
