@@ -81,7 +81,7 @@ class Bench:
     async def tidy(self, check: str, *, clean: bool) -> None:
         """End every worker that a check started, and every lease that it left open and nobody else can use.
 
-        After a `clean` ending, ordinary leases are left to the checks that ask for a spare one.
+        After a `clean` ending, ordinary leases are left to the checks that ask for a doomed one.
         """
         for worker in list(self.launch.living):
             if worker.owner == check:

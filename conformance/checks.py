@@ -81,7 +81,7 @@ class Check:
     def leases(self) -> int:
         """How many leases of its own it has at once: so many are set aside for it before it starts."""
         declared = self.declaration.leases
-        default = max(_LEASES[self.declaration.cost], len(self.arguments & {"spare", "doomed"}))
+        default = max(_LEASES[self.declaration.cost], len(self.arguments & {"doomed"}))
         return default if declared is None else declared
 
     @property

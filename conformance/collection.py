@@ -52,11 +52,10 @@ def _in_order(checks: Iterable[Check]) -> tuple[Check, ...]:
     """
     found = list(checks)
     ending = [check for check in found if "doomed" in check.arguments]
-    borrowing = [check for check in found if "spare" in check.arguments]
-    making = [check for check in found if not check.arguments & {"doomed", "spare"}]
+    making = [check for check in found if "doomed" not in check.arguments]
     places: dict[Check, tuple[int, bool, float]] = {}
     for cost, place in _COST_ORDER.items():
-        for group, late in ((making, 0.0), (borrowing, 2.0), (ending, 0.9)):
+        for group, late in ((making, 0.0), (ending, 0.9)):
             alike = [check for check in group if check.declaration.cost is cost]
             for number, check in enumerate(alike):
                 places[check] = place, check.declaration.alone, (number + late) / len(alike)

@@ -141,7 +141,7 @@ class Judge:
             ending = _Ending(State.OVER_BUDGET, str(over))
         if ending.state in _SPOILS:
             room.spoil(check, ending.state)
-        await self.bench.tidy(check.name, clean=ending.state is State.PASS and room.wants_spare(check))
+        await self.bench.tidy(check.name, clean=ending.state is State.PASS and room.wants_leftover(check))
         await room.leave(check)
         if check.arguments & WORKER_ARGUMENTS and self.bench.ledger.purse is not None:
             self.bench.ledger.purse.met(environment_error=ending.state is State.ENV_ERROR)
@@ -150,7 +150,10 @@ class Judge:
     async def _run(self, check: Check, trace: Trace) -> _Ending:
         try:
             async with asyncio.timeout(CHECK_LIMIT_S):
-                arguments = await self._arguments(check, trace)
+                try:
+                    arguments = await self._arguments(check, trace)
+                except Blocked as blocked:
+                    return _without_arguments(check, trace, blocked)
                 if isinstance(arguments, _Ending):
                     return arguments
                 await check.body(**arguments)
@@ -229,6 +232,22 @@ class Judge:
 
 def _span(before: FrameNumber, last: FrameNumber) -> tuple[FrameNumber, FrameNumber] | None:
     return (FrameNumber(before + 1), last) if last > before else None
+
+
+def _without_arguments(check: Check, trace: Trace, blocked: Blocked) -> _Ending:
+    """What a check is about could not be made. Where its own rule was in the way, that decides it."""
+    if blocked.by != check.requirement:
+        return _ended(check, blocked)
+    try:
+        trace.decide(
+            holds=False,
+            expected="what the rule is about can be brought about",
+            observed=blocked.reason,
+            frames=blocked.frames,
+        )
+    except Finding as finding:
+        return _found(check, finding)
+    raise AssertionError
 
 
 def _ended(check: Check, ended: CheckEnded) -> _Ending:

@@ -34,6 +34,7 @@ SHARED_LEASES = {
     "acquired": "lease",
     "lease": "lease",
     "kept": "kept",
+    "spare": "spare",
     "released": "released",
     "gone": "gone",
     "tour": "tour",
@@ -86,22 +87,22 @@ class Room:
         async with self._line:
             while True:
                 self._left.clear()
-                spare = self.leases.promise_spare(check.name) if takes_spare(check) else None
-                if spare is not None:
-                    self.ledger.hand_over(spare, check.name)
+                leftover = self.leases.promise_leftover(check.name) if takes_leftover(check) else None
+                if leftover is not None:
+                    self.ledger.hand_over(leftover, check.name)
                 missing = len(self._shared(wants) - self.leases.alive().keys())
                 grant, sentence = self.purse.reserve(
                     {
-                        check.name: (check.leases, check.leases - (spare is not None)),
+                        check.name: (check.leases, check.leases - (leftover is not None)),
                         SHARED: (self._slots(wants), missing),
                     }
                 )
                 if grant is Grant.YES:
                     self._users[check.name] = wants
                     return None
-                if spare is not None:
+                if leftover is not None:
                     self.leases.take_back(check.name)
-                    self.ledger.hand_over(spare, SHARED)
+                    self.ledger.hand_over(leftover, SHARED)
                 self._give_back_shared()
                 if grant is Grant.NEVER and not await self._make_room(wants):
                     stopped = self.purse.stopped
@@ -132,20 +133,20 @@ class Room:
         alive = list(self.leases.alive())
         for kind in alive:
             self._retire(kind, except_for=check.name)
-        while (spare := self.leases.drop_spare()) is not None:
-            self._set_apart(spare)
-            self._retired.append(_Retired(spare, set()))
+        while (leftover := self.leases.drop_leftover()) is not None:
+            self._set_apart(leftover)
+            self._retired.append(_Retired(leftover, set()))
         if alive:
             self._notes.append(f"{check.requirement} {check.name} ended as {state}: the shared leases are made afresh.")
         self.leases.spoil()
 
-    def wants_spare(self, check: Check) -> bool:
+    def wants_leftover(self, check: Check) -> bool:
         """Whether one of the next checks after this one can use a lease that this one is done with."""
         if self.later is None:
             return True
         enough = 1 if self.purse is None else max(1, self.purse.budget.at_once // 2)
         soon = list(self.later(check))[:SOON]
-        return self.leases.spares < enough and any(takes_spare(other) for other in soon)
+        return self.leases.leftovers < enough and any(takes_leftover(other) for other in soon)
 
     def take_notes(self) -> list[dict[str, str]]:
         """The events that tell of shared leases that were made afresh, once."""
@@ -178,7 +179,7 @@ class Room:
             self.purse.give_back(SHARED, self._slots(frozenset()))
 
     def _slots(self, wants: frozenset[str]) -> int:
-        return len(self._shared(wants)) + self.leases.spares
+        return len(self._shared(wants)) + self.leases.leftovers
 
     def _shared(self, wants: frozenset[str]) -> frozenset[str]:
         """Shared leases that are there, or will be while these checks run."""
@@ -188,7 +189,7 @@ class Room:
 
     async def _make_room(self, wants: frozenset[str]) -> bool:
         """Close a lease that nobody uses now; False when there is none."""
-        if await self._close_spare():
+        if await self._close_leftover():
             return True
         used = frozenset[str]().union(wants, *self._users.values())
         for kind in self.leases.alive().keys() - used:
@@ -200,14 +201,14 @@ class Room:
         if self.later is None:
             return
         later = self.later(check)
-        while not any(takes_spare(other) for other in later) and await self._close_spare():
+        while not any(takes_leftover(other) for other in later) and await self._close_leftover():
             pass
         used = frozenset[str]().union(*self._users.values(), *(shared_of(other) for other in later))
         for kind in self.leases.alive().keys() - used:
             await self._close(kind)
 
-    async def _close_spare(self) -> bool:
-        entry = self.leases.drop_spare()
+    async def _close_leftover(self) -> bool:
+        entry = self.leases.drop_leftover()
         if entry is not None:
             self._set_apart(entry)
             await self.end(entry)
@@ -240,9 +241,9 @@ class Room:
             self.purse.hand_over(entry.label, RETIRED)
 
 
-def takes_spare(check: Check) -> bool:
+def takes_leftover(check: Check) -> bool:
     """Whether a check can go on with a lease that another is done with."""
-    return not check.arguments.isdisjoint({"spare", "doomed"})
+    return "doomed" in check.arguments
 
 
 def shared_of(check: Check) -> frozenset[str]:

@@ -27,7 +27,7 @@ TRIES = 2
 MEASURED = 3
 """Short commands whose time is taken (our choice: the median of three forgives one that was held up)."""
 
-SPARES = 5
+LEFTOVERS = 5
 """How many leases may lie ready for others (our choice: they cost money while they wait)."""
 
 
@@ -37,11 +37,13 @@ class SharedLeases:
 
     seed: int
     _made: dict[str, Any] = field(default_factory=dict[str, Any])
-    _spares: list[Entry] = field(default_factory=list[Entry])
+    _leftovers: list[Entry] = field(default_factory=list[Entry])
     _promised: dict[str, Entry] = field(default_factory=dict[str, Entry])
     _failures: dict[str, list[Blocked]] = field(default_factory=lambda: defaultdict(list[Blocked]))
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _kept_turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _taking_turns: dict[str, asyncio.Lock] = field(
+        default_factory=lambda: {"kept": asyncio.Lock(), "spare": asyncio.Lock()}
+    )
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     @property
@@ -54,7 +56,7 @@ class SharedLeases:
             "released": self.released,
             "gone": self.gone,
             "spare": self.spare,
-            "doomed": self.spare,
+            "doomed": self.doomed,
         }
 
     async def acquired(self, provider: Provider) -> Answer:
@@ -114,16 +116,22 @@ class SharedLeases:
             return await self._share("gone", make)
 
     async def spare(self, provider: Provider) -> Lease:
-        """A single-use lease of the check's own, ready for commands. Another check may have used it before.
+        """A second lease that is shared, for what may be rough with it; only one check at a time has it."""
 
-        A check that asks for a ``doomed`` one ends it; a ``spare`` one is there for others afterwards.
-        """
+        async def make() -> Lease:
+            return await realized_lease(self._owner(provider))
+
+        async with self._lock:
+            return await self._share("spare", make)
+
+    async def doomed(self, provider: Provider) -> Lease:
+        """A single-use lease of the check's own, ready for commands, to be ended. Another check may have used it."""
         async with self._lock:
             promised = self._promised.pop(provider.trace.check, None)
             if promised is not None:
-                self._spares.append(promised)
-            while self._spares:
-                lease = await self._revived(provider, self._spares.pop())
+                self._leftovers.append(promised)
+            while self._leftovers:
+                lease = await self._revived(provider, self._leftovers.pop())
                 if lease is not None:
                     return lease
         return await realized_lease(provider)
@@ -146,47 +154,49 @@ class SharedLeases:
 
     def take_over(self, entry: Entry) -> bool:
         """Keep a lease that a check is done with for those that ask for a spare one; False where it is not wanted."""
-        if not entry.plain or len(self._spares) >= SPARES:
+        if not entry.plain or len(self._leftovers) >= LEFTOVERS:
             return False
-        self._spares.append(entry)
+        self._leftovers.append(entry)
         return True
 
     @contextlib.asynccontextmanager
     async def turn(self, wanted: Collection[str]) -> AsyncGenerator[None]:
-        """The time of one check that wants these arguments: only one at a time may wake the kept lease."""
-        async with self._kept_turn if "kept" in wanted else contextlib.nullcontext():
+        """The time of one check that wants these arguments: only one at a time may have the kept or the spare lease."""
+        async with contextlib.AsyncExitStack() as stack:
+            for name in sorted(self._taking_turns.keys() & wanted):
+                await stack.enter_async_context(self._taking_turns[name])
             yield
 
     def spoil(self) -> None:
         """Hand none of them to another check; they are closed with the rest."""
         self._made.clear()
-        self._spares.clear()
+        self._leftovers.clear()
 
     @property
-    def spares(self) -> int:
+    def leftovers(self) -> int:
         """How many leases lie ready for others."""
-        return len(self._spares)
+        return len(self._leftovers)
 
-    def promise_spare(self, check: str) -> Entry | None:
+    def promise_leftover(self, check: str) -> Entry | None:
         """Set one aside for a check that is about to start, if there is one."""
-        if self._spares:
-            self._promised[check] = self._spares.pop()
+        if self._leftovers:
+            self._promised[check] = self._leftovers.pop()
         return self._promised.get(check)
 
     def take_back(self, check: str) -> None:
         """What was promised to a check that did not take it lies ready for others."""
         entry = self._promised.pop(check, None)
         if entry is not None:
-            self._spares.append(entry)
+            self._leftovers.append(entry)
 
-    def drop_spare(self) -> Entry | None:
+    def drop_leftover(self) -> Entry | None:
         """Hand out one of them no more, if there is one: whoever calls this has to close it."""
-        return self._spares.pop() if self._spares else None
+        return self._leftovers.pop() if self._leftovers else None
 
     def alive(self) -> dict[str, Lease]:
         """Those that take up room at the backend, by the name under which checks ask for them."""
         found = {"lease": self._made["acquired"][1]} if "acquired" in self._made else {}
-        return {**found, **({"kept": self._made["kept"]} if "kept" in self._made else {})}
+        return {**found, **{name: self._made[name] for name in ("kept", "spare") if name in self._made}}
 
     def is_made(self, name: str) -> bool:
         """Whether one is there for the checks that ask for this name."""

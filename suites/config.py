@@ -269,22 +269,25 @@ async def an_unknown_key_is_accepted(provider: Provider) -> None:
         expect_accepted(answer, "a config with an unknown key", advice="Pass over unknown keys, or warn of them.")
 
 
-@check("CFG-013", level=MUST, cost=Cost.OWN)
-async def the_calls_of_a_lease_accept_the_record_of_the_lease(provider: Provider, doomed: Lease) -> None:
+@check("CFG-013", level=MUST, cost=Cost.SHARED)
+async def the_calls_of_a_lease_accept_the_record_of_the_lease(provider: Provider, spare: Lease, gone: Lease) -> None:
     """After acquire, config is the host's whole record of the lease: metadata of the provider, keys of any host."""
-    lease = doomed.with_record(
-        {
-            REALIZATION: {"version": 1, "remote": {"path": doomed.remote_cwd}},
-            REUSE: {"version": 1, "remoteCwd": doomed.remote_cwd},
-            "sandboxLeaseAcquisition": {"outcome": "created"},
-            f"key-{provider.new_id()}": {"of": "a newer host"},
-        }
+    alive, ended = (
+        lease.with_record(
+            {
+                REALIZATION: {"version": 1, "remote": {"path": lease.remote_cwd}},
+                REUSE: {"version": 1, "remoteCwd": lease.remote_cwd},
+                "sandboxLeaseAcquisition": {"outcome": "created"},
+                f"key-{provider.new_id()}": {"of": "a newer host"},
+            }
+        )
+        for lease in (spare, gone)
     )
 
-    realized = await provider.realize(lease)
-    executed = await provider.execute(lease, "true")
-    released = await provider.release(lease)
-    destroyed = await provider.destroy(lease)
+    realized = await provider.realize(alive)
+    executed = await provider.execute(alive, "true")
+    released = await provider.release(ended)
+    destroyed = await provider.destroy(ended)
 
     expect_each_answered(
         (realized, executed, released, destroyed),

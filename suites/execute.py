@@ -523,7 +523,7 @@ async def control_characters_on_stdout_are_kept(provider: Provider, lease: Lease
 # --- time limits
 
 
-@check("EXEC-021", level=MUST, cost=OWN)
+@check("EXEC-021", level=MUST, cost=SHARED)
 async def a_command_past_its_limit_is_answered_as_timed_out(provider: Provider, spare: Lease) -> None:
     """The limit is in milliseconds and bounds the call, the first one on a lease too, with and without stdin."""
     first = await run_script(provider, spare, "echo early; sleep 60", timeout_ms=1000)
@@ -574,7 +574,7 @@ async def a_command_that_was_cut_off_never_counts_as_success(provider: Provider,
     )
 
 
-@check("EXEC-023", level=SHOULD, cost=OWN)
+@check("EXEC-023", level=SHOULD, cost=SHARED)
 async def a_command_that_kills_its_parent_never_counts_as_success(provider: Provider, spare: Lease) -> None:
     """Exit code 0 is an observation: when what stood above the command is gone, its end is not known to be good."""
     answer = await answer_of(provider.execute(spare, spare.shell, ["-c", "kill -9 $PPID; sleep 1; echo finished"]))
@@ -692,7 +692,7 @@ async def a_lease_lasts_as_long_as_it_is_used(provider: Provider) -> None:
         expect_stdout(outcome, f"{number}\n", advice="Put the end of a sandbox off with every command that it runs.")
 
 
-@check("EXEC-027", level=MUST, cost=OWN)
+@check("EXEC-027", level=MUST, cost=SHARED)
 async def short_commands_are_answered_beside_a_long_one_and_not_mixed(provider: Provider, spare: Lease) -> None:
     """While the agent's command is open the host sends control commands on the same lease and needs their answers."""
     folder = await fresh_directory(provider, spare)
@@ -743,7 +743,7 @@ async def a_short_command_takes_no_longer_beside_a_long_one(provider: Provider, 
     )
 
 
-@check("EXEC-028", level=MUST, cost=OWN)
+@check("EXEC-028", level=MUST, cost=SHARED)
 async def commands_of_two_leases_are_not_mixed(provider: Provider, lease: Lease, spare: Lease) -> None:
     """Each command runs in the sandbox of its own lease, and its output goes back to its own caller."""
     places = [(one, await fresh_directory(provider, one), provider.new_id()) for one in (lease, spare)]

@@ -71,10 +71,11 @@ async def every_listed_method_is_there(provider: Provider) -> None:
         expect_there(await answer_of(harmless_call(provider, method)))
 
 
-@check("INIT-003", level=MUST, cost=Cost.OWN, leases=2)
-async def every_listed_method_that_makes_something_is_there(provider: Provider) -> None:
+@check("INIT-003", level=MUST, cost=Cost.OWN)
+async def every_listed_method_that_makes_something_is_there(provider: Provider, acquired: Answer) -> None:
     """The same for what cannot be called without making a sandbox; it is removed at once."""
-    for method in sorted({*advertised_methods(provider)} & MAKING):
+    expect_there(acquired)
+    for method in sorted({*advertised_methods(provider)} & MAKING - {acquired.method}):
         expect_there(await answer_of(harmless_call(provider, method)))
 
 
@@ -84,12 +85,11 @@ async def the_methods_that_end_a_lease_are_listed(provider: Provider) -> None:
     expect_listed(provider, CLOSING, advice="List both, also when one of them does all the work of the other.")
 
 
-@check("INIT-005", level=MUST, cost=Cost.OWN)
-async def what_every_run_needs_is_there(provider: Provider) -> None:
+@check("INIT-005", level=MUST, cost=Cost.SHARED)
+async def what_every_run_needs_is_there(provider: Provider, acquired: Answer) -> None:
     """The host calls validate, probe, acquire, realize and execute without a look at the list."""
     validated = await answer_of(provider.validate_config())
     probed = await answer_of(provider.probe())
-    acquired = await answer_of(provider.acquire())
     lease = provider.leased(acquired) or unknown_lease(provider)
     realized = await answer_of(provider.realize(lease))
     executed = await answer_of(provider.execute(lease, "true"))

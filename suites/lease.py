@@ -74,17 +74,15 @@ NEEDED_TO_GO_ON = ("remoteCwd", "shellCommand", "backend", "nativeFileSyncUnsupp
 # --- acquire
 
 
-@check("LEASE-001", level=MUST, cost=Cost.OWN)
-async def acquire_hands_out_a_lease_with_an_id(provider: Provider) -> None:
+@check("LEASE-001", level=MUST, cost=Cost.SHARED)
+async def acquire_hands_out_a_lease_with_an_id(acquired: Answer) -> None:
     """Acquire answers with an object whose providerLeaseId is a non-empty string: the host's only handle."""
-    answer = await answer_of(provider.acquire())
-
-    expect_shape(answer, of="LEASE-001")
+    expect_shape(acquired, of="LEASE-001")
     expect(
-        answer,
-        bool(answer.fields.get("providerLeaseId")),
+        acquired,
+        bool(acquired.fields.get("providerLeaseId")),
         that="providerLeaseId is a non-empty string",
-        observed=answer.came,
+        observed=acquired.came,
         advice="Return the id under which release and destroy find the sandbox again.",
     )
 
@@ -573,11 +571,9 @@ async def destroying_what_is_not_there_succeeds(provider: Provider, lease: Lease
 
 
 @check("LEASE-021", level=MUST, cost=Cost.OWN)
-async def a_destroy_after_a_release_succeeds(provider: Provider, doomed: Lease) -> None:
+async def a_destroy_after_a_release_succeeds(provider: Provider, released: Lease) -> None:
     """When the answer to a release is lost, the sweep sends a destroy for what is gone already."""
-    await release_lease(provider, doomed)
-
-    answer = await answer_of(provider.destroy(doomed))
+    answer = await answer_of(provider.destroy(released))
 
     expect_answered(answer, advice="Take not found for success.")
 
@@ -593,13 +589,13 @@ async def two_destroys_at_once_succeed(provider: Provider, doomed: Lease) -> Non
 
 
 @check("LEASE-022", level=MUST, cost=Cost.OWN, when=A_SECRET_IN_THE_CONFIG)
-async def a_destroy_that_the_backend_refuses_is_an_error(provider: Provider, spare: Lease) -> None:
+async def a_destroy_that_the_backend_refuses_is_an_error(provider: Provider, doomed: Lease) -> None:
     """A destroy that succeeds ends all further tries, so one that could not remove the sandbox has to fail."""
-    config = with_wrong_secrets(provider, spare.config)
+    config = with_wrong_secrets(provider, doomed.config)
 
     # Past the ledger: whatever the answer, the lease is destroyed again sooner or later.
-    answer = await answer_of(provider.call("environmentDestroyLease", provider.make.end(spare, config)))
-    seen = await run_anywhere(provider, spare)
+    answer = await answer_of(provider.call("environmentDestroyLease", provider.make.end(doomed, config)))
+    seen = await run_anywhere(provider, doomed)
 
     expect(
         answer,

@@ -55,7 +55,7 @@ async def an_idle_worker_ends_after_shutdown(launcher: Launcher) -> None:
         )
 
 
-@check("LIFE-001", level=MUST, cost=Cost.OWN, alone=True)
+@check("LIFE-001", level=MUST, cost=Cost.SHARED, alone=True)
 async def a_busy_worker_ends_after_shutdown(launcher: Launcher, spare: Lease) -> None:
     """The same holds with calls open: what still runs must not hold up the end."""
     async with launcher.worker() as provider:
@@ -100,7 +100,7 @@ async def the_worker_ends_with_its_stdin(launcher: Launcher) -> None:
         await expect_end_of_orphan(provider, start, after="a start with stdin at its end")
 
 
-@check("LIFE-003", level=MUST, cost=Cost.OWN, alone=True)
+@check("LIFE-003", level=MUST, cost=Cost.SHARED, alone=True)
 async def a_busy_worker_ends_with_its_stdin(launcher: Launcher, spare: Lease) -> None:
     """The same holds while a command runs: neither it nor a connection to a sandbox may keep the process alive."""
     async with launcher.worker() as provider:

@@ -176,7 +176,7 @@ async def no_request_is_answered_twice(tour: Tour) -> None:
     )
 
 
-@check("RPC-009", level=MUST, cost=Cost.OWN, alone=True)
+@check("RPC-009", level=MUST, cost=Cost.SHARED, alone=True)
 async def a_long_command_holds_up_no_other_lease(provider: Provider, lease: Lease, spare: Lease) -> None:
     """Serve requests side by side: what is slow on one lease must not delay what has nothing to do with it."""
     stop = f"{await fresh_directory(provider, lease)}/stop"

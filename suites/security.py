@@ -56,7 +56,7 @@ NO_SHELL = "Start programs with a list of arguments, and never put a text from o
 # --- leases
 
 
-@check("SEC-001", level=MUST, cost=Cost.OWN)
+@check("SEC-001", level=MUST, cost=Cost.SHARED)
 async def a_lease_sees_nothing_of_another(provider: Provider, lease: Lease, spare: Lease) -> None:
     """Files, variables and processes of one lease do not exist for another, under whatever name it looks for them."""
     mark, name = new_mark(provider), f".kit-{provider.new_id()}"

@@ -20,7 +20,7 @@ SHARED, OWN = Cost.SHARED, Cost.OWN
 SESSIONS = Capability.PERSISTENT_PROCESS_SESSIONS
 
 
-@check("SESS-001", level=MUST, cost=OWN, needs=SESSIONS)
+@check("SESS-001", level=MUST, cost=SHARED, needs=SESSIONS)
 async def a_command_outside_the_session_does_not_wait_for_one_in_it(provider: Provider, spare: Lease) -> None:
     """While the agent's command occupies the session, control commands with bypassSession true get their answers."""
     folder = await fresh_directory(provider, spare)
@@ -154,7 +154,7 @@ async def a_command_that_ends_its_shell_ends_only_itself(provider: Provider, lea
         expect_stdout(after, "alive\n", advice=advice)
 
 
-@check("SESS-004", level=SHOULD, cost=OWN, needs=SESSIONS)
+@check("SESS-004", level=SHOULD, cost=SHARED, needs=SESSIONS)
 async def a_command_that_kills_the_sessions_own_shell_breaks_nothing(provider: Provider, spare: Lease) -> None:
     """When what stands above a command is killed, that command is no success, and the next one works again."""
     script = "kill -9 $PPID; sleep 1; exit 3"

@@ -194,7 +194,7 @@ async def a_directory_of_many_files_goes_in(provider: Provider, lease: Lease) ->
     await _goes_in(provider, lease, MANY_FILES, MANY_FILES)
 
 
-@check("SYNC-004", level=SHOULD, needs=IN, cost=Cost.OWN)
+@check("SYNC-004", level=SHOULD, needs=IN, cost=Cost.SHARED)
 async def a_directory_goes_in_at_the_workspace_itself(provider: Provider, spare: Lease) -> None:
     """The workspace itself can be the target: filling it needs no right to the directory that it stands in."""
     place = await place_for_sync(provider, spare)
@@ -748,7 +748,7 @@ async def a_directory_of_many_files_comes_out(provider: Provider, lease: Lease) 
     await _comes_out(provider, lease, MANY_FILES, MANY_FILES)
 
 
-@check("SYNC-016", level=MUST, needs=OUT, cost=Cost.OWN)
+@check("SYNC-016", level=MUST, needs=OUT, cost=Cost.SHARED)
 async def the_workspace_itself_comes_out(provider: Provider, spare: Lease) -> None:
     """At the end of a run the host takes the workspace as a whole, into an empty directory."""
     place = await place_for_sync(provider, spare)
@@ -1115,7 +1115,7 @@ async def a_sync_out_of_nothing_works(provider: Provider, lease: Lease) -> None:
         expect_answered(answer, advice="An empty list is nothing to do, and nothing to do is a success.")
 
 
-@check("SYNC-023", level=MUST, needs=IN, cost=Cost.OWN)
+@check("SYNC-023", level=MUST, needs=IN, cost=Cost.SHARED)
 async def syncs_of_two_leases_do_not_mix(provider: Provider, lease: Lease, spare: Lease) -> None:
     """Two leases are synced at once, in and out, under the same operation ids and names: each keeps its own files."""
     leases = [lease, spare]

@@ -206,13 +206,13 @@ def leaving(seen: list[str], *, good: bool, end: bool = False) -> Body:
 
 
 def using(seen: list[str]) -> Body:
-    """A check that uses a spare lease up."""
+    """A check that uses a lease up."""
 
     @check("LEASE-020", level=MUST, cost=Cost.OWN)
-    async def it_uses_one_up(provider: Provider, spare: Lease) -> None:
+    async def it_uses_one_up(provider: Provider, doomed: Lease) -> None:
         """Rule."""
-        seen.append(spare.label)
-        expect_answered(await answer_of(provider.destroy(spare)))
+        seen.append(doomed.label)
+        expect_answered(await answer_of(provider.destroy(doomed)))
 
     return it_uses_one_up
 
@@ -236,7 +236,7 @@ def test_what_a_failed_check_leaves_is_closed_and_passed_to_nobody() -> None:
     assert endings[0] == "destroyed"
 
 
-def test_a_spare_lease_that_works_no_more_is_passed_to_nobody() -> None:
+def test_a_lease_that_works_no_more_is_passed_to_nobody() -> None:
     seen: list[str] = []
 
     results = judge(leaving(seen, good=True, end=True), using(seen))
