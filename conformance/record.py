@@ -39,7 +39,7 @@ def header(plan: Plan) -> dict[str, Any]:
         "kit": {
             "name": DISTRIBUTION,
             "version": kit_version(),
-            "digest": digest_of_sources(_package_folders()),
+            "digest": kit_digest(),
             "checks_digest": checks_digest(),
         },
         "revision": {"id": contract.revision, "package_version": contract.package_version, "digest": contract.digest},
@@ -109,6 +109,11 @@ def coverage_fields(coverage: Coverage) -> dict[str, Json]:
         "not_observable": {str(number): why for number, why in coverage.not_observable.items()},
         "not_yet": list(coverage.not_yet),
     }
+
+
+def kit_digest() -> str:
+    """Digest of all sources of the kit."""
+    return digest_of_sources(_package_folders())
 
 
 def checks_digest() -> str:

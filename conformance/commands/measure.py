@@ -3,7 +3,7 @@
 from conformance.collection import coverage, load_checks, required_ids
 from conformance.contract import load_contract, revisions
 from conformance.model import JsonObject
-from conformance.record import checks_digest, coverage_fields, kit_version, proofs
+from conformance.record import checks_digest, coverage_fields, kit_digest, kit_version, proofs
 from conformance.reports.verify import Measure
 from conformance.settings import DEFAULT_REVISION
 
@@ -34,6 +34,7 @@ def measure_of(revision: str) -> Measure | None:
         by_requirement.setdefault(check.requirement, set()).add(check.name)
     return Measure(
         version=kit_version(),
+        kit_digest=kit_digest(),
         revision_digest=contract.digest,
         checks_digest=checks_digest(),
         current_revision=DEFAULT_REVISION,

@@ -406,6 +406,14 @@ def test_an_output_of_another_version_of_the_kit_is_not_called_edited(tmp_path: 
     assert cause(folder) is Cause.OTHER_KIT
 
 
+def test_another_build_with_the_same_checks_may_have_more_proofs(tmp_path: Path) -> None:
+    def change(top: dict[str, Any]) -> None:
+        top["kit"]["digest"] = "sha256:0"
+        _more_proofs(top)
+
+    assert cause(genuine(tmp_path, DIGEST, change=change)) is Cause.VERIFIED
+
+
 def test_every_cause_has_a_number_of_its_own_and_none_that_pytest_or_a_run_uses() -> None:
     numbers = [int(each) for each in Cause]
     assert len(set(numbers)) == len(list(Cause.__members__))
