@@ -52,12 +52,7 @@ def is_local(lease: Lease) -> bool:
 
 def sightings(worker: Worker, secrets: Mapping[str, str]) -> list[Sighting]:
     """Where secrets, given by name, came back in what a worker wrote on stdout and stderr, however spelled."""
-    long_enough = {name: secret for name, secret in secrets.items() if len(secret) >= SHORTEST}
-    redactor = Redactor(long_enough)
-    for name, secret in long_enough.items():
-        digits = secret.encode("utf-8", "surrogatepass").hex()
-        redactor.plant(f"{name} in hexadecimal", digits)
-        redactor.plant(f"{name} in hexadecimal", digits.upper())
+    redactor = Redactor({name: secret for name, secret in secrets.items() if len(secret) >= SHORTEST})
     return [
         Sighting(hit.name, hit.form, _PLACES[frame.direction], frame.number)
         for frame in worker.peer.transcript.frames

@@ -15,7 +15,7 @@ from conformance.reports.write import documents
 from conformance.wire.message import read_message
 
 from .kill import Judged, judge_provider
-from .wrong_values import ABSENT, EXTRA, VALUES, Case, put, sample_of
+from .wrong_values import ABSENT, EXTRA, READ_BY_THE_HOST, VALUES, Case, put, sample_of
 
 SCRIPT = Path(__file__).with_name("wrong_field_provider.py")
 
@@ -42,13 +42,6 @@ OTHERS = ("SETUP-", "PTY-", "INIT-003", "CAP-005")
 
 BAD = frozenset({State.FAIL, State.WARN})
 OURS = frozenset({State.KIT_ERROR, State.ENV_ERROR})
-
-NEEDED = {
-    ("environmentAcquireLease", ("metadata",)),
-    ("environmentAcquireLease", ("expiresAt",)),
-    ("environmentResumeLease", ("metadata",)),
-}
-"""Fields that the schema leaves open and a run cannot do without: rules of their own tell of their absence."""
 
 NAMING = ("INIT-001", "INIT-002", "CFG-001", "PROBE-001", "LEASE-001", "LEASE-003", "WS-001", "EXEC-001")
 """Rules about the shape of a result: a finding of theirs names the field."""
@@ -119,4 +112,5 @@ def unnamed(case: Case, seen: Judged, rule: str) -> list[str]:
 
 
 def _is_needed(case: Case) -> bool:
-    return case.value == ABSENT and ((case.method, case.path) in NEEDED or "remoteCwd" in case.path)
+    """Whether a field that the schema leaves open is one that a lease cannot do without, by rules of its own."""
+    return case.value == ABSENT and case.method in READ_BY_THE_HOST
