@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
+from conformance.errors import EnvironmentFault
 from conformance.host.lease import Lease
 from conformance.host.setup import Setup, Template
 from conformance.model import Json, JsonObject
@@ -115,7 +116,12 @@ class Ledger:
         if self.purse is not None and entry.is_sandbox:
             (self.purse.opened if unasked else self.purse.claim)(check, entry.label)
         if self.record is not None:
-            self.record.intent(entry, {} if params is None else params)
+            try:
+                self.record.intent(entry, {} if params is None else params)
+            except EnvironmentFault:
+                if self.purse is not None and entry.is_sandbox:
+                    self.purse.never_opened(entry.label)
+                raise
         self.entries.append(entry)
         if entry.is_sandbox:
             self._tell("lease-open", lease=entry.label, check=check)
@@ -189,7 +195,7 @@ class Ledger:
 
 def _count(purse: Purse, label: str, ending: Ending) -> None:
     match ending:
-        case Ending.RELEASED | Ending.DESTROYED:
+        case Ending.RELEASED | Ending.DESTROYED | Ending.GONE:
             purse.closed(label)
         case Ending.NEVER_OPENED:
             purse.never_opened(label)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.account import Account, add_up, read_account
+from conformance.budget import Budget
 from conformance.errors import EnvironmentFault, UsageFault
 from conformance.host.lease import Keeper, Lease
 from conformance.host.setup import Setup, Template
@@ -16,6 +17,7 @@ from conformance.host.tenant import Tenant
 from conformance.journal import Journal
 from conformance.ledger import Ending, Entry, Kind, Ledger
 from conformance.model import JsonObject
+from conformance.purse import Purse
 from conformance.redact import Redactor
 
 from .host.live import TRACE, live_bench
@@ -213,6 +215,19 @@ def test_a_disk_that_fills_up_stops_the_next_acquire_and_closes_the_last(tmp_pat
     assert ledger.all_closed
     # The line that closes it is lost: it will be closed once more, which does no harm.
     assert [entry.label for entry in account.open] == ["L1"]
+
+
+def test_a_lease_that_cannot_be_written_down_is_not_counted_as_spent(tmp_path: Path) -> None:
+    purse = Purse(tmp_path / "purse", Budget())
+    full = Journal(Path("/dev/full"), Redactor(), frozenset())
+    ledger = Ledger(record=full, purse=purse)
+
+    with pytest.raises(EnvironmentFault):
+        ledger.intend("check")
+
+    assert (purse.spent().opened, purse.spent().open) == (0, 0)
+    full.close()
+    purse.close()
 
 
 def test_two_processes_cannot_write_one_ledger(tmp_path: Path) -> None:
