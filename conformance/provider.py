@@ -268,6 +268,7 @@ class Provider(Calls):
             invocations.append(invocation)
 
         _, allowed = self.launch.limits.of_call(name, params)
+        self.trace.waits_for = name
         try:
             reply = await self.worker.call(name, params, on_sent=note, seconds=seconds, beside=beside)
         except ProviderFault as fault:
