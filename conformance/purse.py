@@ -76,6 +76,10 @@ class OverBudget(CheckEnded):
     """A check wanted a lease that the budget does not allow."""
 
 
+class NoRoom(OverBudget):
+    """As many are open as may be; that changes when others end."""
+
+
 @dataclass
 class Purse:
     """The budget of a run and what is left of it. One object a process; all share the file at `path`."""
@@ -156,9 +160,7 @@ class Purse:
             if fresh < 1 and self._promised() + 1 > self.budget.leases:
                 raise OverBudget(f"No more than {self.budget.leases} leases may be opened (--max-leases).")
             if self._open_of(owner) + 1 > slots and self._in_use() + 1 > self.budget.at_once:
-                raise OverBudget(
-                    f"{self.budget.at_once} leases are open, and no more may be (--max-concurrent-leases)."
-                )
+                raise NoRoom(f"{self.budget.at_once} leases are open, and no more may be (--max-concurrent-leases).")
             self._file.execute(
                 "update reservation set claimed = claimed + 1 where process = ? and owner = ?", (self.process, owner)
             )

@@ -6,7 +6,7 @@ each other in a ring.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Collection, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -89,7 +89,7 @@ class Room:
                 spare = self.leases.promise_spare(check.name) if takes_spare(check) else None
                 if spare is not None:
                     self.ledger.hand_over(spare, check.name)
-                missing = len(self._shared(wants) - self.leases.alive().keys())
+                missing = _weight(self._shared(wants) - self.leases.alive().keys())
                 grant, sentence = self.purse.reserve(
                     {
                         check.name: (check.leases, check.leases - (spare is not None)),
@@ -178,7 +178,7 @@ class Room:
             self.purse.give_back(SHARED, self._slots(frozenset()))
 
     def _slots(self, wants: frozenset[str]) -> int:
-        return len(self._shared(wants)) + self.leases.spares
+        return _weight(self._shared(wants)) + self.leases.spares
 
     def _shared(self, wants: frozenset[str]) -> frozenset[str]:
         """Shared leases that are there, or will be while these checks run."""
@@ -238,6 +238,11 @@ class Room:
         # It takes up room until it is closed, beside the fresh one that may take its place.
         if self.purse is not None:
             self.purse.hand_over(entry.label, RETIRED)
+
+
+def _weight(shared: Iterable[str]) -> int:
+    """How many leases these are at once; the tour also asks for one that should be refused."""
+    return sum(2 if name == "tour" else 1 for name in shared)
 
 
 def takes_spare(check: Check) -> bool:

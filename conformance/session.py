@@ -237,7 +237,7 @@ class Hooks:
                         self.run.settings.budget,
                         self.run.purse,
                         current_environment().get("TERM"),
-                        every_s=self.run.config.getoption("conformance_progress"),
+                        every_s=float(str(self.run.config.getoption("conformance_progress"))),
                     )
                     _open_report(self.run)
         except UsageFault as fault:

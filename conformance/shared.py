@@ -188,6 +188,10 @@ class SharedLeases:
         found = {"lease": self._made["acquired"][1]} if "acquired" in self._made else {}
         return {**found, **({"kept": self._made["kept"]} if "kept" in self._made else {})}
 
+    def note_tour(self) -> None:
+        """The tour was taken: whoever asks for it takes up no room."""
+        self._made["tour"] = True
+
     def is_made(self, name: str) -> bool:
         """Whether one is there for the checks that ask for this name."""
         return name in self._made

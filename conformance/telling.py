@@ -77,7 +77,11 @@ class Teller:
         if self.every_s <= 0 or not self.config.pluginmanager.has_plugin("terminalreporter"):
             return
         # What is written to the terminal while a check runs is captured; this is called while none does.
-        descriptor = os.dup(writer._file.fileno())  # noqa: SLF001 - pytest has no public place for it
+        try:
+            descriptor = os.dup(writer._file.fileno())  # noqa: SLF001 - pytest has no public place for it
+        except OSError:
+            # Somebody runs pytest inside a program and reads its output from memory: nobody watches.
+            return
         self._past_capture = os.fdopen(descriptor, "w", encoding="utf-8", errors="replace")
         shown_raw = self.config.getoption("capture", "fd") == "no"
         if is_live(writer._file, self.terminal) and not shown_raw:  # noqa: SLF001 - pytest has no public place for it
