@@ -67,6 +67,7 @@ class Bench:
                 guide = Trace(RequirementId("RPC-001"), SHARED)
                 source = self._random(Trace(RequirementId("RPC-001"), "tour"))
                 self._tour = await take_tour(Launcher(guide, self.launch, self.subject, self.ledger, source))
+            self.leases.note_tour()
             return self._tour.seen_by(trace)
 
     def new_violations(self) -> list[Violation]:

@@ -65,6 +65,8 @@ class Trace:
     check: str
     decisions: list[Decision] = field(default_factory=list[Decision])
     nearest_to_limit: float | None = None
+    waits_for: str = ""
+    """What it waits for now, for whoever watches the run."""
 
     def decide(
         self,

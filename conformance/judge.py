@@ -71,6 +71,8 @@ class Judge:
         self.bench = bench
         self.in_company = in_company
         self._turns = Turns()
+        self.now: dict[str, Trace] = {}
+        """The traces of the checks that run now, by their names."""
 
     def gate(self, check: Check) -> _Ending | None:
         """The state of a check that need not run, from facts known before the run; None when it has to run."""
@@ -129,12 +131,25 @@ class Judge:
             return (trace, _unstable(ending)) if second.state is State.PASS else (again, second)
 
     async def _run_and_tidy(self, check: Check) -> tuple[Trace, _Ending]:
-        trace = Trace(check.requirement, check.name)
+        trace = self.now[check.name] = Trace(check.requirement, check.name)
+        trace.waits_for = "waits for a free lease"
+        purse = self.bench.ledger.purse
+        if purse is not None:
+            purse.runs(check.name, now=True)
+        try:
+            return trace, await self._run_within_budget(check, trace)
+        finally:
+            del self.now[check.name]
+            if purse is not None:
+                purse.runs(check.name, now=False)
+
+    async def _run_within_budget(self, check: Check, trace: Trace) -> _Ending:
         room = self.bench.room
         refused = await room.enter(check)
         if refused is not None:
             blame = Blame.ENVIRONMENT if refused.state is State.ENV_ERROR else None
-            return trace, _Ending(refused.state, refused.sentence, blame)
+            return _Ending(refused.state, refused.sentence, blame)
+        trace.waits_for = ""
         try:
             ending = await room.while_affordable(self._run(check, trace))
         except OverBudget as over:
@@ -145,7 +160,7 @@ class Judge:
         await room.leave(check)
         if check.arguments & WORKER_ARGUMENTS and self.bench.ledger.purse is not None:
             self.bench.ledger.purse.met(environment_error=ending.state is State.ENV_ERROR)
-        return trace, ending
+        return ending
 
     async def _run(self, check: Check, trace: Trace) -> _Ending:
         try:

@@ -72,6 +72,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="FILE",
         help="Checks that are expected to fail (default: conformance-baseline.toml beside the package).",
     )
+    add(
+        "--conformance-progress",
+        metavar="SECONDS",
+        type=float,
+        default=60.0,
+        help="How often a run without a terminal says what it is doing (default: 60; 0: never).",
+    )
     add("--lease-rate", metavar="MONEY", help="What an hour of one lease costs, such as '0.12 EUR'; costs are shown.")
 
 

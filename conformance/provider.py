@@ -1,5 +1,6 @@
 """The provider as a check sees it: one method a call, every answer kept as evidence."""
 
+import asyncio
 import contextlib
 import random
 import time
@@ -20,9 +21,16 @@ from conformance.host.tenant import Tenant, host_time, random_uuid
 from conformance.host.worker import Launch, Worker
 from conformance.ledger import Ending, Entry, Kind, Ledger
 from conformance.model import FrameNumber, Json, JsonObject, MethodName, object_of
+from conformance.purse import NoRoom
 from conformance.subject import Subject
 
 __all__ = ["Answer", "Launcher", "Provider", "answer_of", "evidence_of"]
+
+ROOM_S = 20.0
+"""How long one more lease than was set aside is waited for (our choice: longer, and two checks wait for each other)."""
+
+LOOK_AGAIN_S = 0.1
+"""Between two looks whether there is room (our choice)."""
 
 SETUP_S = 3600.0
 """How long a setup may last (contract: the host's default)."""
@@ -133,7 +141,7 @@ class Provider(Calls):
 
         The lease is ended in the name of the tenant that has it: a provider must refuse everybody else.
         """
-        entry = self.ledger.intend(self.trace.check, params=params)
+        entry = await self._intend(Kind.LEASE, params)
         # The flag of a test's acquire means nothing to a single-use lease, so such a one is like any other.
         config = {**object_of(params.get("config"))}
         config.pop("archiveOnRelease", None)
@@ -156,6 +164,15 @@ class Provider(Calls):
         known = next((entry for entry in self.ledger.entries if _names(entry, answer)), None)
         label, tenant = ("?", self.tenant) if known is None else (known.label, _tenant_of(known, self.tenant))
         return self.keeper.lease(label, tenant, answer.params, answer.result)
+
+    async def _intend(self, kind: Kind, params: JsonObject) -> Entry:
+        """Note what is about to be made; where no lease was set aside for it and there is no room, wait for a while."""
+        for _ in range(round(ROOM_S / LOOK_AGAIN_S)):
+            with contextlib.suppress(NoRoom):
+                return self.ledger.intend(self.trace.check, kind, params)
+            self.trace.waits_for = "waits for a free lease"
+            await asyncio.sleep(LOOK_AGAIN_S)
+        return self.ledger.intend(self.trace.check, kind, params)
 
     async def resume(self, lease: Lease, config: JsonObject | None = None) -> Answer:
         """`environmentResumeLease` with the stored config of a reusable environment."""
@@ -199,7 +216,7 @@ class Provider(Calls):
             source_ref=source_ref,
             source_kind=source_kind,
         )
-        entry = self.ledger.intend(self.trace.check, Kind.SETUP, params)
+        entry = await self._intend(Kind.SETUP, params)
         try:
             answer = await self.call("environmentStartInteractiveSetup", params)
         except ProviderFault as fault:
@@ -268,6 +285,7 @@ class Provider(Calls):
             invocations.append(invocation)
 
         _, allowed = self.launch.limits.of_call(name, params)
+        self.trace.waits_for = name
         try:
             reply = await self.worker.call(name, params, on_sent=note, seconds=seconds, beside=beside)
         except ProviderFault as fault:

@@ -34,6 +34,7 @@ create table if not exists reservation (
     process integer, owner text, slots integer, fresh integer, claimed integer default 0,
     primary key (process, owner)
 );
+create table if not exists running (process integer, owner text, since real, primary key (process, owner));
 create table if not exists fact (name text primary key, value text);
 """
 
@@ -63,8 +64,20 @@ class Spent:
     seconds: float
 
 
+@dataclass(frozen=True)
+class Running:
+    """A check that runs now, in any process, and since when by the monotonic clock."""
+
+    check: str
+    since: float
+
+
 class OverBudget(CheckEnded):
     """A check wanted a lease that the budget does not allow."""
+
+
+class NoRoom(OverBudget):
+    """As many are open as may be; that changes when others end."""
 
 
 @dataclass
@@ -78,7 +91,8 @@ class Purse:
 
     def __post_init__(self) -> None:
         """Open the file, or make it."""
-        self._file = sqlite3.connect(self.path, timeout=LOCK_S, isolation_level=None)
+        # Only what reads is called from another thread; SQLite itself keeps the two apart.
+        self._file = sqlite3.connect(self.path, timeout=LOCK_S, isolation_level=None, check_same_thread=False)
         # What a power cut would lose is of no use to anyone afterwards.
         self._file.execute("pragma synchronous = off")
         self._file.executescript(_TABLES)
@@ -146,9 +160,7 @@ class Purse:
             if fresh < 1 and self._promised() + 1 > self.budget.leases:
                 raise OverBudget(f"No more than {self.budget.leases} leases may be opened (--max-leases).")
             if self._open_of(owner) + 1 > slots and self._in_use() + 1 > self.budget.at_once:
-                raise OverBudget(
-                    f"{self.budget.at_once} leases are open, and no more may be (--max-concurrent-leases)."
-                )
+                raise NoRoom(f"{self.budget.at_once} leases are open, and no more may be (--max-concurrent-leases).")
             self._file.execute(
                 "update reservation set claimed = claimed + 1 where process = ? and owner = ?", (self.process, owner)
             )
@@ -190,6 +202,18 @@ class Purse:
             self._note("errors", str(errors))
             if errors >= ERRORS_IN_A_ROW and self._stopped() is None:
                 self._stop(Stop.ENVIRONMENT, f"{errors} environment errors in a row ended the run.")
+
+    def runs(self, check: str, *, now: bool) -> None:
+        """A check of this process runs now, or does no more."""
+        if now:
+            row = (self.process, check, self.clock())
+            self._file.execute("insert or replace into running (process, owner, since) values (?, ?, ?)", row)
+        else:
+            self._file.execute("delete from running where process = ? and owner = ?", (self.process, check))
+
+    def running(self) -> list[Running]:
+        """The checks that run now, in all processes."""
+        return [Running(*row) for row in self._file.execute("select owner, since from running").fetchall()]
 
     @property
     def told(self) -> bool:

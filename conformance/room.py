@@ -6,7 +6,7 @@ each other in a ring.
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Collection, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -90,7 +90,7 @@ class Room:
                 leftover = self.leases.promise_leftover(check.name) if takes_leftover(check) else None
                 if leftover is not None:
                     self.ledger.hand_over(leftover, check.name)
-                missing = len(self._shared(wants) - self.leases.alive().keys())
+                missing = _weight(self._shared(wants) - self.leases.alive().keys())
                 grant, sentence = self.purse.reserve(
                     {
                         check.name: (check.leases, check.leases - (leftover is not None)),
@@ -179,7 +179,7 @@ class Room:
             self.purse.give_back(SHARED, self._slots(frozenset()))
 
     def _slots(self, wants: frozenset[str]) -> int:
-        return len(self._shared(wants)) + self.leases.leftovers
+        return _weight(self._shared(wants)) + self.leases.leftovers
 
     def _shared(self, wants: frozenset[str]) -> frozenset[str]:
         """Shared leases that are there, or will be while these checks run."""
@@ -239,6 +239,11 @@ class Room:
         # It takes up room until it is closed, beside the fresh one that may take its place.
         if self.purse is not None:
             self.purse.hand_over(entry.label, RETIRED)
+
+
+def _weight(shared: Iterable[str]) -> int:
+    """How many leases these are at once; the tour also asks for one that should be refused."""
+    return sum(2 if name == "tour" else 1 for name in shared)
 
 
 def takes_leftover(check: Check) -> bool:

@@ -192,6 +192,8 @@ def _clean(run: Run) -> None:
         run.bench.kill_workers()
     if run.transcript is not None:
         run.transcript.close()
+    if run.teller is not None:
+        run.teller.finish()
     if run.purse is not None:
         run.purse.close()
     if run.journal is not None:
@@ -230,7 +232,13 @@ class Hooks:
             if not session.config.option.collectonly:
                 self.run.purse = Purse(self.run.purse_path, self.run.settings.budget)
                 if self.run.reports:
-                    self.run.teller = Teller(self.run.config, self.run.settings.budget, self.run.purse)
+                    self.run.teller = Teller(
+                        self.run.config,
+                        self.run.settings.budget,
+                        self.run.purse,
+                        current_environment().get("TERM"),
+                        every_s=float(str(self.run.config.getoption("conformance_progress"))),
+                    )
                     _open_report(self.run)
         except UsageFault as fault:
             raise pytest.UsageError(self.run.redact(fault.sentence())) from fault
@@ -317,7 +325,8 @@ class Hooks:
             leases = self.run.bench.ledger.take_events() if self.run.bench is not None else []
             events = [*_advertised_once(self.run), *leases, *events_of(result, self.run.plan.subject)]
             state = _state_beside_baseline(self.run, result)
-            report.__dict__["conformance"] = {"state": str(state), "events": _plain(self.run, events)}
+            told = {"state": str(state), "seconds": result.seconds, "events": _plain(self.run, events)}
+            report.__dict__["conformance"] = told
             if isinstance(call.excinfo and call.excinfo.value, CheckFailed):
                 report.longrepr = str(cast("Any", call.excinfo).value)
         elif call.when == "teardown" and self.run.pending:
@@ -330,6 +339,8 @@ class Hooks:
         told: dict[str, Any] | None = report.__dict__.get("conformance")
         if told is not None and self.run.writer is not None:
             _write(self.run, told["events"])
+        if self.run.teller is not None and told is not None and told["state"] is not None:
+            self.run.teller.judged(report.nodeid, told["seconds"])
         if self.run.teller is not None and report.when not in {"setup", "call"}:
             self.run.teller.ended(report.nodeid)
 
@@ -347,6 +358,8 @@ class Hooks:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Close the stream, build the report, and decide the exit code."""
         run = self.run
+        if run.teller is not None:
+            run.teller.finish()
         if run.transcript is not None:
             run.transcript.close()
         if run.writer is None:
@@ -383,6 +396,8 @@ async def conformance_judge(pytestconfig: pytest.Config) -> AsyncGenerator[Ahead
     run.bench = bench
     judge = Judge(bench, in_company=run.shard > 0)
     order = [check_of(item) for item in run.chosen]
+    if run.teller is not None:
+        run.teller.waits = lambda: {name: trace.waits_for for name, trace in list(judge.now.items())}
     ahead = Ahead(judge, order, width=run.width, far=run.far, left_out=lambda check: _left_out(run, check))
     try:
         yield ahead

@@ -198,6 +198,10 @@ class SharedLeases:
         found = {"lease": self._made["acquired"][1]} if "acquired" in self._made else {}
         return {**found, **{name: self._made[name] for name in ("kept", "spare") if name in self._made}}
 
+    def note_tour(self) -> None:
+        """The tour was taken: whoever asks for it takes up no room."""
+        self._made["tour"] = True
+
     def is_made(self, name: str) -> bool:
         """Whether one is there for the checks that ask for this name."""
         return name in self._made

@@ -37,11 +37,9 @@ def apply(header: Fields, checks: Sequence[CheckResult]) -> tuple[tuple[CheckRes
     )
 
 
-def softened(checks: Sequence[CheckResult], baseline: BaselineUse | None) -> tuple[CheckResult, ...]:
+def softened(checks: Sequence[CheckResult], baseline: BaselineUse) -> tuple[CheckResult, ...]:
     """The checks as the exit code sees them: what the baseline expects counts as settled."""
-    used = (
-        {(each.id, each.check) for each in baseline.entries if each.use is Use.USED} if baseline is not None else set()
-    )
+    used = {(each.id, each.check) for each in baseline.entries if each.use is Use.USED}
     return tuple(
         replace(check, state=State.UNSUPPORTED if check.state is State.SKIPPED else State.WARN)
         if (check.id, check.name) in used
