@@ -137,7 +137,7 @@ class SharedLeases:
         return await realized_lease(provider)
 
     async def _revived(self, provider: Provider, entry: Entry) -> Lease | None:
-        """A spare lease for a check; None where it works no more, which is for others to judge."""
+        """A leftover lease for a check; None where it works no more, which is for others to judge."""
         if entry.lease is None or entry.ending is not None:
             return None
         with contextlib.suppress(Blocked, ProviderFault):
@@ -153,7 +153,7 @@ class SharedLeases:
         return None
 
     def take_over(self, entry: Entry) -> bool:
-        """Keep a lease that a check is done with for those that ask for a spare one; False where it is not wanted."""
+        """Keep a lease that a check is done with for those that ask for a doomed one; False where it is not wanted."""
         if not entry.plain or len(self._leftovers) >= LEFTOVERS:
             return False
         self._leftovers.append(entry)

@@ -38,7 +38,7 @@ def test_the_plan_and_the_free_verdicts_come_before_the_first_lease(tmp_path: Pa
     assert max(free) < said < min(set(verdicts) - set(free))
     assert "lease-seconds (0." in lines[plan + 1]
     assert "EUR" in lines[plan + 1]
-    assert "Budget: at most 200 leases, 4 at once, 3600 lease-seconds" in lines
+    assert "Budget: at most 200 leases, 6 at once, 3600 lease-seconds" in lines
     assert document(run.report)["leases"]["cost"].endswith(" EUR")
 
 
@@ -102,7 +102,7 @@ def test_the_budget_can_stand_in_the_file(tmp_path: Path) -> None:
         "60",
     )
 
-    assert "Budget: at most 7 leases, 4 at once, 60 lease-seconds" in run.output
+    assert "Budget: at most 7 leases, 6 at once, 60 lease-seconds" in run.output
     assert document(run.report)["run"]["budget"] == {
         "max_leases": 7,
         "max_concurrent_leases": 4,
