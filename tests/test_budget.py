@@ -105,7 +105,7 @@ def test_the_budget_can_stand_in_the_file(tmp_path: Path) -> None:
     assert "Budget: at most 7 leases, 6 at once, 60 lease-seconds" in run.output
     assert document(run.report)["run"]["budget"] == {
         "max_leases": 7,
-        "max_concurrent_leases": 4,
+        "max_concurrent_leases": 6,
         "max_lease_seconds": 60,
         "rate": {"amount": 2, "currency": "USD"},
     }
