@@ -79,7 +79,7 @@ class Bench:
             self._judged_violations[worker.number] = len(worker.peer.violations)
         return found
 
-    async def tidy(self, check: str, *, clean: bool) -> None:
+    async def tidy(self, check: str, *, clean: bool = False) -> None:
         """End every worker that a check started, and every lease that it left open and nobody else can use.
 
         After a `clean` ending, ordinary leases are left to the checks that ask for a doomed one.

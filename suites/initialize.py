@@ -85,11 +85,12 @@ async def the_methods_that_end_a_lease_are_listed(provider: Provider) -> None:
     expect_listed(provider, CLOSING, advice="List both, also when one of them does all the work of the other.")
 
 
-@check("INIT-005", level=MUST, cost=Cost.SHARED)
-async def what_every_run_needs_is_there(provider: Provider, acquired: Answer) -> None:
+@check("INIT-005", level=MUST, cost=Cost.OWN)
+async def what_every_run_needs_is_there(provider: Provider) -> None:
     """The host calls validate, probe, acquire, realize and execute without a look at the list."""
     validated = await answer_of(provider.validate_config())
     probed = await answer_of(provider.probe())
+    acquired = await answer_of(provider.acquire())
     lease = provider.leased(acquired) or unknown_lease(provider)
     realized = await answer_of(provider.realize(lease))
     executed = await answer_of(provider.execute(lease, "true"))

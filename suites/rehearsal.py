@@ -257,7 +257,7 @@ async def _keep_after_work(run: Run) -> None:
     await release(run, RELEASE_KEPT)
 
 
-@check("EXEC-026", level=MUST, cost=LONG, alone=True)
+@check("EXEC-026", level=MUST, cost=LONG, alone=True, leases=3)
 async def no_sequence_of_calls_loses_what_a_lease_holds(
     launcher: Launcher, provider: Provider, spare: Lease, gone: Lease
 ) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 RUN_LIMIT_S = 300
 """Backstop for one run; it is reached only when something hangs."""
 
-END_LIMIT_S = 5
-"""How long a killed process may stand in the process table of a busy machine."""
+END_LIMIT_S = 30
+"""How long a killed process, or one that closes what a run left, may still be there on a busy machine."""
 
 
 @dataclass(frozen=True)

@@ -41,10 +41,10 @@ def certify(folder: Path, *arguments: str, environment: Mapping[str, str] | None
     run = run_pytest(place, "-p", "no:cacheprovider", *arguments, environment=environment)
     assert "Traceback" not in run.output
     assert "INTERNALERROR" not in run.output
+    assert processes_of(folder) == []
     assert run.leftovers == []
     assert list((place / "home").iterdir()) == []
     assert {entry.name for entry in place.iterdir()} <= {"tmp", "home", "conformance-report"}
-    assert processes_of(folder) == []
     return run
 
 

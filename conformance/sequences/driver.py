@@ -199,6 +199,10 @@ class Driver:
         self._tell("resume a lease that was destroyed before")
         answer = await answer_of(self.provider.resume(self.gone))
         handed_out = bool(answer.fields.get("providerLeaseId"))
+        stray = self.provider.leased(answer) if handed_out else None
+        if stray is not None:
+            # It is none of those that were set aside, and the next try would make one more.
+            await answer_of(self.provider.destroy(stray))
         self._demand(answer, not handed_out, "LEASE-028", "resume hands no sandbox out", answer.came)
 
     async def restart(self, facts: dict[str, Facts]) -> None:
