@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # started as a program, where no test is importable
+sys.path.append(str(Path(__file__).parents[1]))  # last: of the kit itself, the installed one is meant
 
 from conformance.fixtures.reference.call import Call
 from conformance.fixtures.reference.launch import launch
