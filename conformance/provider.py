@@ -4,9 +4,10 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from conformance.answer import Answer, answer_of, evidence_of
 from conformance.calls import Calls
@@ -32,8 +33,20 @@ ROOM_S = 20.0
 LOOK_AGAIN_S = 0.1
 """Between two looks whether there is room (our choice)."""
 
+T = TypeVar("T")
+
 SETUP_S = 3600.0
 """How long a setup may last (contract: the host's default)."""
+
+
+async def uncut(making: Coroutine[Any, Any, T]) -> T:
+    """See a call through that makes something, also when the check is cut off: what nobody can name is lost."""
+    task = asyncio.ensure_future(making)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.gather(task, return_exceptions=True)
+        raise
 
 
 class Provider(Calls):
@@ -141,6 +154,9 @@ class Provider(Calls):
 
         The lease is ended in the name of the tenant that has it: a provider must refuse everybody else.
         """
+        return await uncut(self._acquire_with(params, self.tenant if tenant is None else tenant))
+
+    async def _acquire_with(self, params: JsonObject, owner: Tenant) -> Answer:
         entry = await self._intend(Kind.LEASE, params)
         # The flag of a test's acquire means nothing to a single-use lease, so such a one is like any other.
         config = {**object_of(params.get("config"))}
@@ -151,7 +167,6 @@ class Provider(Calls):
         except ProviderFault as fault:
             self._unanswered(entry, fault)
             raise
-        owner = self.tenant if tenant is None else tenant
         self.ledger.answer(entry, self.keeper.lease(entry.label, owner, params, answer.result))
         if entry.lease is None or entry.lease.id is None:
             # Only null says that there is nothing to clean up; no id at all may mean a sandbox that nobody can name.
@@ -216,6 +231,9 @@ class Provider(Calls):
             source_ref=source_ref,
             source_kind=source_kind,
         )
+        return await uncut(self._start_setup(params))
+
+    async def _start_setup(self, params: JsonObject) -> Answer:
         entry = await self._intend(Kind.SETUP, params)
         try:
             answer = await self.call("environmentStartInteractiveSetup", params)

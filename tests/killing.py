@@ -12,7 +12,7 @@ from pathlib import Path
 
 from conformance.account import Account, read_account
 
-from .running import environment_for, processes_of
+from .running import environment_for, hear_interrupts, processes_of
 
 MOMENT_LIMIT_S = 120.0
 """Backstop for a moment that does not come."""
@@ -104,6 +104,7 @@ def start(folder: Path, *arguments: str, provider: str = "reference", **config: 
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
+            preexec_fn=hear_interrupts,  # noqa: PLW1509 - it only resets a signal
         )
     return Running(folder, process)
 

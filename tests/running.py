@@ -1,6 +1,7 @@
 """Real pytest runs in a directory of their own, the way a user starts them."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -47,6 +48,11 @@ def environment_for(folder: Path) -> dict[str, str]:
         "PYTHONSAFEPATH": "1",
         "COLUMNS": "100",
     }
+
+
+def hear_interrupts() -> None:
+    """For a new process: what a shell starts in the background is deaf to SIGINT, and so is all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def processes_of(folder: Path, *, limit_s: float = END_LIMIT_S) -> list[str]:

@@ -17,6 +17,7 @@ from conformance.expect import expect, expect_answered, expect_error, expect_ref
 from conformance.gates import Gate
 from conformance.host.lease import Lease
 from conformance.judge import Judge, Result
+from conformance.ledger import Ending, Ledger
 from conformance.model import Blame, Cost, Level, State
 from conformance.plan import bench_for, make_plan
 from conformance.provider import Provider
@@ -24,6 +25,7 @@ from conformance.settings import Options, read_settings
 from conformance.steps import acquire_lease, run_script
 from conformance.view import PackageView
 from conformance.wire.transcript import Transcript
+from tests.host.live import live_provider
 
 MUST = Level.MUST
 NEVER = Gate(lambda _: False, "It never applies.")
@@ -319,3 +321,17 @@ def test_a_check_must_say_its_rule_and_ask_only_for_what_there_is() -> None:
         as_check(check("LEASE-001", level=MUST)(silent))
     with pytest.raises(KitError, match="moon"):
         as_check(check("LEASE-001", level=MUST)(greedy))
+
+
+def test_an_acquire_is_seen_through_although_its_check_is_cut_off() -> None:
+    async def run() -> Ledger:
+        async with live_provider(config='{"delayMs": 300}') as provider:
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.05):
+                    await provider.acquire()
+            return provider.ledger
+
+    (entry,) = asyncio.run(run()).entries
+
+    assert entry.lease is not None
+    assert (entry.lease.id is not None, entry.ending) == (True, Ending.DESTROYED)

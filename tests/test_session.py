@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .running import environment_for, processes_of, run_pytest
+from .running import environment_for, hear_interrupts, processes_of, run_pytest
 
 # A few rules that together touch the package, the worker, a lease and a command.
 SOME = "MAN-001 or INIT-001 or LEASE-001 or LEASE-014"
@@ -164,6 +164,7 @@ def test_an_interrupt_closes_leases_and_ends_workers(tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        preexec_fn=hear_interrupts,  # noqa: PLW1509 - it only resets a signal
     )
     assert process.stdout is not None
     for line in process.stdout:

@@ -29,7 +29,7 @@ def digest_of_json(value: Json) -> str:
 
 
 def digest_of_tree(root: Path) -> str:
-    """Digest over path, kind, executable bit and content of every file that would be published, in sorted order.
+    """Digest over path, kind, executable bit and content of every file, in sorted order.
 
     Installed dependencies, version control and our own reports are left out.
     """
