@@ -38,6 +38,7 @@ class SharedLeases:
     seed: int
     _made: dict[str, Any] = field(default_factory=dict[str, Any])
     _leftovers: list[Entry] = field(default_factory=list[Entry])
+    _passed: set[str] = field(default_factory=set[str])
     _promised: dict[str, Entry] = field(default_factory=dict[str, Entry])
     _failures: dict[str, list[Blocked]] = field(default_factory=lambda: defaultdict(list[Blocked]))
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -75,7 +76,11 @@ class SharedLeases:
             return ready
 
         async with self._lock:
-            return await self._share("lease", make)
+            ready = await self._share("lease", make)
+            if "acquired" not in self._made:
+                # Spoiled while it was made ready: it is for the check that asked, and then ended.
+                self._made.pop("lease", None)
+            return ready
 
     async def kept(self, provider: Provider) -> Lease:
         """A reusable lease that was released. A check may resume it, and then releases it again; or end it for good."""
@@ -204,7 +209,11 @@ class SharedLeases:
 
     def is_made(self, name: str) -> bool:
         """Whether one is there for the checks that ask for this name."""
-        return name in self._made
+        return name in self._made or name in self._passed
+
+    def note_passed(self, name: str) -> None:
+        """A tour was taken: nothing of it is open, and nobody has to take it again."""
+        self._passed.add(name)
 
     def forget(self, name: str) -> None:
         """Hand out one no more, with what was made of it; whoever calls this has to close it."""
