@@ -193,7 +193,7 @@ async def test_a_setup_and_a_template_that_a_check_leaves_behind_are_removed() -
         setup = setup_in(provider, await provider.start_setup())
         await provider.capture_template(setup)
 
-        await bench.tidy("leaves things behind")
+        await bench.tidy("leaves things behind", clean=False)
 
         assert [entry.ending for entry in bench.ledger.entries] == ["destroyed", "destroyed"]
         assert (await provider.get_setup(setup)).fields["status"] == "missing"
