@@ -8,6 +8,7 @@ from conformance.errors import EnvironmentFault
 from conformance.evidence import Trace, Undecided
 from conformance.hooks import Hooks
 from conformance.host.lease import Lease
+from conformance.host.setup import Setup
 from conformance.ledger import Ledger
 from conformance.model import FrameNumber
 
@@ -70,6 +71,6 @@ class Backend:
 
 
 def new_since(before: Listing, now: Listing, ledger: Ledger) -> list[str]:
-    """Sandboxes that have appeared since, and that are none of the run's own leases."""
-    own = {str(entry.lease.id) for entry in ledger.entries if entry.lease is not None}
+    """Sandboxes that have appeared since, and that are none of the run's own leases and setups."""
+    own = {str(entry.held.id) for entry in ledger.entries if isinstance(entry.held, Lease | Setup)}
     return sorted(now.sandboxes - before.sandboxes - own)

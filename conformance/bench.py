@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 
 from conformance.errors import ProviderFault
 from conformance.evidence import Blocked, Trace
-from conformance.host.lease import Lease
-from conformance.host.setup import Setup, Template
 from conformance.host.tenant import Tenant
 from conformance.host.worker import Launch, Worker
 from conformance.ledger import Ending, Entry, Ledger
 from conformance.model import RequirementId
 from conformance.provider import Launcher, Provider
 from conformance.room import Room
+from conformance.setup_tour import SetupTour, take_setup_tour
 from conformance.shared import SHARED, SharedLeases
+from conformance.steps import remove
 from conformance.subject import Subject
 from conformance.tour import Tour, take_tour
 from conformance.wire.peer import Violation
@@ -34,9 +34,11 @@ class Bench:
     ledger: Ledger = field(default_factory=Ledger)
     _worker: Worker | None = None
     _tour: Tour | None = None
+    _setup: SetupTour | None = None
     _startup_fault: ProviderFault | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _touring: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _setting_up: asyncio.Lock = field(default_factory=asyncio.Lock)
     _judged_violations: dict[int, int] = field(default_factory=dict[int, int])
 
     def __post_init__(self) -> None:
@@ -64,11 +66,17 @@ class Bench:
         """The tour of a worker that many checks look at; taken once."""
         async with self._touring:
             if self._tour is None:
-                guide = Trace(RequirementId("RPC-001"), SHARED)
-                source = self._random(Trace(RequirementId("RPC-001"), "tour"))
-                self._tour = await take_tour(Launcher(guide, self.launch, self.subject, self.ledger, source))
-            self.leases.note_tour()
+                self._tour = await take_tour(self._guide("RPC-001", "tour"))
+                self.leases.note_passed("tour")
             return self._tour.seen_by(trace)
+
+    async def setup(self, trace: Trace) -> SetupTour:
+        """The tour of a setup that many checks look at; taken once."""
+        async with self._setting_up:
+            if self._setup is None:
+                self._setup = await take_setup_tour(self._guide("SETUP-001", "setup"))
+                self.leases.note_passed("setup")
+            return self._setup.seen_by(trace)
 
     def new_violations(self) -> list[Violation]:
         """What the wire saw since the last call, over all workers."""
@@ -147,17 +155,16 @@ class Bench:
     def _provider(self, trace: Trace, worker: Worker) -> Provider:
         return Provider(trace, worker, self.subject, self.ledger, self._random(trace))
 
+    def _guide(self, requirement: str, name: str) -> Launcher:
+        """Starts workers that act for nobody's check."""
+        rule = RequirementId(requirement)
+        source = self._random(Trace(rule, name))
+        return Launcher(Trace(rule, SHARED), self.launch, self.subject, self.ledger, source)
+
     def _random(self, trace: Trace) -> random.Random:
         return random.Random(f"{self.seed}/{trace.requirement}/{trace.check}")  # noqa: S311 - can be repeated
 
 
 async def _remove(provider: Provider, entry: Entry) -> None:
-    match entry.held:
-        case Lease() as lease:
-            await provider.destroy(lease)
-        case Setup() as setup:
-            await provider.cancel_setup(setup)
-        case Template() as template:
-            await provider.delete_template(template)
-        case None:
-            return
+    if entry.held is not None:
+        await remove(provider, entry.held)

@@ -107,9 +107,10 @@ class Calls(ABC):
         """`environmentSyncOut`."""
         return await self.call("environmentSyncOut", self.make.sync(lease, operations))
 
-    async def get_setup(self, setup: Setup, *, with_payload: bool = True) -> Answer:
-        """`environmentGetInteractiveSetup`."""
-        return await self.call("environmentGetInteractiveSetup", self.make.get_setup(setup, with_payload=with_payload))
+    async def get_setup(self, setup: Setup, *, with_payload: bool | None = True, bare: bool = False) -> Answer:
+        """`environmentGetInteractiveSetup`; None says nothing of the payload, `bare` leaves the host's record out."""
+        params = self.make.get_setup(setup, with_payload=with_payload, bare=bare)
+        return await self.call("environmentGetInteractiveSetup", params)
 
     async def open_terminal(self, lease: Lease, route: str, command: str = LOGIN_COMMAND) -> Answer:
         """`setupTokenPtyOpen`. Close it with the same `route`, whatever came of it, as the host does."""

@@ -16,7 +16,7 @@ _AnyBody = TypeVar("_AnyBody", bound=Body)
 _ID = re.compile(r"[A-Z]+-\d{3}")
 _ATTRIBUTE = "__conformance_check__"
 WORKER_ARGUMENTS = frozenset(
-    {"launcher", "provider", "lease", "acquired", "kept", "released", "gone", "spare", "doomed", "tour"}
+    {"launcher", "provider", "lease", "acquired", "kept", "released", "gone", "spare", "doomed", "tour", "setup"}
 )
 """What a check can ask for that takes a worker."""
 
@@ -86,7 +86,7 @@ class Check:
 
     @property
     def arguments(self) -> frozenset[str]:
-        """What the body asks for: `package`, `backend`, `launcher`, `provider`, `tour`, or leases that checks share."""
+        """What the body asks for: `package`, `backend`, `launcher`, `provider`, a tour, or leases that checks share."""
         return frozenset(inspect.signature(self.body).parameters)
 
     def __post_init__(self) -> None:

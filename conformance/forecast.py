@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from conformance.budget import Budget
 from conformance.checks import Check
 from conformance.model import Cost
-from conformance.room import SHARED_LEASES
+from conformance.room import SHARED_LEASES, sandboxes_for
 
 SHARED_SECONDS = 1.0
 """What a check on a shared lease is expected to take (our guess, from backends that are not on this machine)."""
@@ -52,6 +52,6 @@ def forecast(checks: Iterable[Check], processes: int = 1) -> Forecast:
     alive = len(shared & {"lease", "kept"})
     return Forecast(
         counts=Counter(check.declaration.cost for check in chosen),
-        leases=own + len(shared) * processes,
+        leases=own + sandboxes_for(shared) * processes,
         seconds=living + alive * users * SHARED_SECONDS,
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from conformance.capabilities import claimed
 from conformance.form import allows, defaults, own_fields, required_fields, unnamed_values
-from conformance.model import CapabilityKey, Json, object_of
+from conformance.model import CapabilityKey, Json, items_of, object_of
 from conformance.subject import Subject
 
 
@@ -83,6 +83,30 @@ INTERACTIVE_SETUP = Gate(
         subject.flag(name) for name in ("supportsInteractiveSetup", "supportsTemplateCapture", "supportsTemplateDelete")
     ),
     "The driver declares neither interactive setup nor templates.",
+)
+A_SETUP = Gate(
+    lambda subject: subject.flag("supportsInteractiveSetup"), "The driver does not declare supportsInteractiveSetup."
+)
+TEMPLATES = Gate(
+    lambda subject: (
+        A_SETUP.holds(subject) and subject.flag("supportsTemplateCapture") and subject.flag("supportsTemplateDelete")
+    ),
+    "The driver does not declare all of supportsInteractiveSetup, supportsTemplateCapture and supportsTemplateDelete. "
+    "A template that the kit could not remove again is not made.",
+)
+TEMPLATE_DELETE = Gate(
+    lambda subject: subject.flag("supportsTemplateDelete"), "The driver does not declare supportsTemplateDelete."
+)
+AN_SSH_CONNECTION = Gate(
+    lambda subject: (
+        A_SETUP.holds(subject) and "ssh" in (items_of(subject.driver.get("interactiveSetupConnectionTypes")) or ["ssh"])
+    ),
+    "The driver offers no interactive setup, or other interactiveSetupConnectionTypes than ssh.",
+)
+A_SETUP_AND_AN_INVENTORY = Gate(
+    lambda subject: A_SETUP.holds(subject) and subject.hooks.inventory is not None,
+    "The driver does not declare supportsInteractiveSetup, or no inventory hook was given: nothing on the wire shows "
+    "what the backend holds.",
 )
 REUSABLE_LEASES = Gate(
     lambda subject: claimed(subject.contract, CapabilityKey("reusableLeases"), subject.driver),

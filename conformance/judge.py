@@ -214,6 +214,8 @@ class Judge:
                 made[name] = await share(provider)
         if "tour" in wanted:
             made["tour"] = await self.bench.tour(provider.trace)
+        if "setup" in wanted:
+            made["setup"] = await self.bench.setup(provider.trace)
         return made
 
     def _unclaimed(self, needs: CapabilityKey | None, provider: Provider) -> _Ending | None:

@@ -250,9 +250,10 @@ class Provider(Calls):
         """The setup of a start's answer; None when it holds none."""
         return setup_of(self.tenant, answer.params, answer.result)
 
-    async def cancel_setup(self, setup: Setup, reason: str = "the operator gave up") -> Answer:
-        """`environmentCancelInteractiveSetup`; success closes the ledger's entry."""
-        answer = await self.call("environmentCancelInteractiveSetup", self.make.cancel_setup(setup, reason))
+    async def cancel_setup(self, setup: Setup, reason: str = "the operator gave up", *, bare: bool = False) -> Answer:
+        """`environmentCancelInteractiveSetup`; success closes the entry. `bare` leaves the host's record out."""
+        params = self.make.cancel_setup(setup, reason, bare=bare)
+        answer = await self.call("environmentCancelInteractiveSetup", params)
         self.ledger.settle_held(setup, Ending.DESTROYED)
         return answer
 

@@ -38,8 +38,12 @@ SHARED_LEASES = {
     "released": "released",
     "gone": "gone",
     "tour": "tour",
+    "setup": "setup",
 }
 """What a check may ask for that takes a shared lease, and which one that is."""
+
+SANDBOXES = {"setup": 2}
+"""How many sandboxes are opened for it, one after the other, where that is not one."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +187,7 @@ class Room:
 
     def _shared(self, wants: frozenset[str]) -> frozenset[str]:
         """Shared leases that are there, or will be while these checks run."""
-        passing = frozenset(kind for kind in ("gone", "released", "tour") if self.leases.is_made(kind))
+        passing = frozenset(kind for kind in ("gone", "released", "tour", "setup") if self.leases.is_made(kind))
         wanted = frozenset[str]().union(wants, *self._users.values())
         return (wanted - passing) | self.leases.alive().keys()
 
@@ -242,8 +246,8 @@ class Room:
 
 
 def _weight(shared: Iterable[str]) -> int:
-    """How many leases these are at once; the tour also asks for one that should be refused."""
-    return sum(2 if name == "tour" else 1 for name in shared)
+    """How many leases these are at once: a tour also asks for one that should be refused, or looks again at a setup."""
+    return sum(2 if name in {"tour", "setup"} else 1 for name in shared)
 
 
 def takes_leftover(check: Check) -> bool:
@@ -254,6 +258,11 @@ def takes_leftover(check: Check) -> bool:
 def shared_of(check: Check) -> frozenset[str]:
     """The shared leases that a check asks for."""
     return frozenset(SHARED_LEASES[name] for name in check.arguments if name in SHARED_LEASES)
+
+
+def sandboxes_for(kinds: Iterable[str]) -> int:
+    """How many sandboxes are opened to make these shared leases."""
+    return sum(SANDBOXES.get(kind, 1) for kind in kinds)
 
 
 def _refusal(stop: Stop, sentence: str) -> Refusal:

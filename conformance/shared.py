@@ -203,16 +203,12 @@ class SharedLeases:
         found = {"lease": self._made["acquired"][1]} if "acquired" in self._made else {}
         return {**found, **{name: self._made[name] for name in ("kept", "spare") if name in self._made}}
 
-    def note_tour(self) -> None:
-        """The tour was taken: whoever asks for it takes up no room."""
-        self._made["tour"] = True
-
     def is_made(self, name: str) -> bool:
         """Whether one is there for the checks that ask for this name."""
         return name in self._made or name in self._passed
 
     def note_passed(self, name: str) -> None:
-        """A tour was taken: nothing of it is open, and nobody has to take it again."""
+        """A tour was taken: nothing of it is open, so whoever asks for it takes up no room."""
         self._passed.add(name)
 
     def forget(self, name: str) -> None:

@@ -11,6 +11,8 @@ from conformance.answer import Answer, answer_of, evidence_of
 from conformance.errors import ProviderFault
 from conformance.evidence import Blocked, Trace, cut, show, show_start
 from conformance.host.lease import Lease
+from conformance.host.setup import Setup, Template
+from conformance.ledger import Held
 from conformance.model import FrameNumber, MethodName, RequirementId, object_of
 from conformance.provider import Provider
 
@@ -117,6 +119,17 @@ async def release_lease(provider: Provider, lease: Lease) -> None:
 async def destroy_lease(provider: Provider, lease: Lease) -> None:
     """Remove a lease for good."""
     await _standing_on("LEASE-020", provider.destroy(lease))
+
+
+async def remove(provider: Provider, held: Held) -> None:
+    """End whatever it is that the run has made: destroy, cancel or delete it. Raises `ProviderFault`."""
+    match held:
+        case Lease():
+            await provider.destroy(held)
+        case Setup():
+            await provider.cancel_setup(held)
+        case Template():
+            await provider.delete_template(held)
 
 
 async def resume_lease(provider: Provider, lease: Lease) -> Lease:

@@ -147,13 +147,13 @@ class ParamsMaker:
             "expiresAt": expires_at,
         }
 
-    def get_setup(self, setup: Setup, *, with_payload: bool) -> dict[str, Json]:
-        """The payload is asked for when the operator opens the connection."""
-        return {
-            **self._of_setup(setup),
-            "includeConnectionPayload": with_payload,
-            "connectionExpiresInMinutes": CONNECTION_MINUTES,
-        }
+    def get_setup(self, setup: Setup, *, with_payload: bool | None, bare: bool = False) -> dict[str, Json]:
+        """The payload is asked for when the operator opens the connection; with None nothing is said about it.
+
+        `bare` leaves the host's record of the setup out.
+        """
+        asked: dict[str, Json] = {} if with_payload is None else {"includeConnectionPayload": with_payload}
+        return {**self._of_setup(setup, bare=bare), **asked, "connectionExpiresInMinutes": CONNECTION_MINUTES}
 
     def capture(self, setup: Setup, *, label: str, previous_ref: str | None) -> dict[str, Json]:
         """`timeoutMs` is there when the config grants the backend a time."""
@@ -165,9 +165,9 @@ class ParamsMaker:
         }
         return {**params, "timeoutMs": setup.config["timeoutMs"]} if "timeoutMs" in setup.config else params
 
-    def cancel_setup(self, setup: Setup, reason: str) -> dict[str, Json]:
-        """Sent after a capture too, with the reason ``promoted``."""
-        return {**self._of_setup(setup), "reason": reason}
+    def cancel_setup(self, setup: Setup, reason: str, *, bare: bool = False) -> dict[str, Json]:
+        """Sent after a capture too, with the reason ``promoted``; `bare` as in `get_setup`."""
+        return {**self._of_setup(setup, bare=bare), "reason": reason}
 
     def delete_template(self, template: Template) -> dict[str, Json]:
         """The host names the one reason it has."""
@@ -205,12 +205,9 @@ class ParamsMaker:
     def _outside_a_run(self, tenant: Tenant, config: JsonObject) -> dict[str, Json]:
         return {**self._base(tenant, config), "issueId": None}
 
-    def _of_setup(self, setup: Setup) -> dict[str, Json]:
-        return {
-            **self._outside_a_run(setup.tenant, setup.config),
-            "providerLeaseId": setup.id,
-            "setupMetadata": dict(setup.metadata),
-        }
+    def _of_setup(self, setup: Setup, *, bare: bool = False) -> dict[str, Json]:
+        record: dict[str, Json] = {} if bare else {"setupMetadata": dict(setup.metadata)}
+        return {**self._outside_a_run(setup.tenant, setup.config), "providerLeaseId": setup.id, **record}
 
     def _base(self, tenant: Tenant, config: JsonObject) -> dict[str, Json]:
         return {

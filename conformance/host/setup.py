@@ -15,6 +15,10 @@ _SECRET_NAME = re.compile(
 )
 _SECRET_TEXT = re.compile(r"\b\d{1,3}(\.\d{1,3}){3}\b|^\s*ssh\s", re.ASCII)
 
+_FIELDS = {"snapshot": "snapshot", "image": "image", "provider_template": "template"}
+_LEFT_OUT = {"snapshot": ("image",), "image": ("snapshot",)}
+"""Where the host puts a template by its kind, and what it then leaves out, for drivers without a binding."""
+
 
 @dataclass(frozen=True)
 class Setup:
@@ -67,6 +71,28 @@ def template_of(setup: Setup, result: Json) -> Template | None:
         return None
     metadata = object_of(redact(answer.get("metadata")))
     return Template(ref, kind if isinstance(kind, str) else "", setup.tenant, setup.config, metadata)
+
+
+def with_template(binding: JsonObject, config: JsonObject, template: Template) -> dict[str, Json]:
+    """A config as the host makes it of another, so that sandboxes start from a template.
+
+    `binding` is the driver's `templateConfigBinding`; where it names no field, the kind of the template does.
+    """
+    named = binding.get("field")
+    name = named if isinstance(named, str) else _FIELDS.get(template.kind, "templateRef")
+    left_out = items_of(binding.get("unsetFields")) if isinstance(named, str) else _LEFT_OUT.get(template.kind, ())
+    return {**{key: value for key, value in config.items() if key not in left_out}, name: template.ref}
+
+
+def all_hidden(value: Json) -> Json:
+    """A record of which every text is hidden: the most that a host may hide."""
+    if isinstance(value, str):
+        return REDACTED
+    if isinstance(value, Mapping):
+        return {key: all_hidden(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [all_hidden(item) for item in items_of(value)]
+    return value
 
 
 def redact(value: Json, name: str = "") -> Json:

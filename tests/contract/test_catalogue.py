@@ -16,7 +16,6 @@ NOT_OBSERVABLE = {
     "LEASE-031",
     "LEASE-032",
     "LEASE-037",
-    "SETUP-010",
 }
 
 
