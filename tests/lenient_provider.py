@@ -150,6 +150,53 @@ class MarkedLeases(JobLeases):
         return {**super().marks(sandbox), "nativeFileSyncUnsupported": True}
 
 
+SETUP_FLAGS = ("supportsInteractiveSetup", "supportsTemplateCapture", "supportsTemplateDelete")
+
+
+class NoSetup(ReferenceProvider):
+    """There is no interactive setup, and none is promised."""
+
+    withheld = frozenset(
+        {
+            "environmentStartInteractiveSetup",
+            "environmentGetInteractiveSetup",
+            "environmentCancelInteractiveSetup",
+            "environmentCaptureTemplate",
+            "environmentDeleteTemplate",
+        }
+    )
+
+    @classmethod
+    def manifest(cls) -> dict[str, Any]:
+        manifest = super().manifest()
+        for flag in SETUP_FLAGS:
+            del manifest["environmentDrivers"][0][flag]
+        return manifest
+
+
+class SlowSetup(ReferenceProvider):
+    """A setup is not ready at once, names neither an end nor a summary, and templates cannot be deleted."""
+
+    withheld = frozenset({"environmentDeleteTemplate"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: set[str] = set()
+
+    @classmethod
+    def manifest(cls) -> dict[str, Any]:
+        manifest = super().manifest()
+        manifest["environmentDrivers"][0]["supportsTemplateDelete"] = False
+        return manifest
+
+    def session(self, sandbox: Sandbox, *, with_payload: bool) -> dict[str, Any]:
+        answer = {**super().session(sandbox, with_payload=with_payload), "connectionSummary": None, "expiresAt": None}
+        if sandbox.id in self.seen:
+            return answer
+        self.seen.add(sandbox.id)
+        return {**answer, "status": "starting", "connectionPayload": None}
+
+
 PROVIDERS = {kind.__name__: kind for kind in (*ReferenceProvider.__subclasses__(), MarkedLeases)}
 
 if __name__ == "__main__":
