@@ -74,7 +74,11 @@ class Bench:
         """The tour of a setup that many checks look at; taken once."""
         async with self._setting_up:
             if self._setup is None:
-                self._setup = await take_setup_tour(self._guide("SETUP-001", "setup"))
+                worker = (await self.provider(trace)).worker
+                guide = self._guide("SETUP-001", "setup")
+                self._setup = await take_setup_tour(
+                    Provider(guide.trace, worker, self.subject, self.ledger, guide.random)
+                )
                 self.leases.note_passed("setup")
             return self._setup.seen_by(trace)
 

@@ -1,7 +1,7 @@
 """A tour of one interactive setup from its start to its end: rules on setups and templates are judged on its answers.
 
-A setup is a sandbox, so many checks look at the same one. Half-way its worker ends and another goes on, as after a
-restart of the host. Where the tour gets stuck, a second setup in one worker shows which step is to blame.
+A setup is a sandbox, so many checks look at the same one. Half-way a fresh worker goes on, as after a restart of the
+host. Where the tour gets stuck, a second setup in one worker shows which step is to blame.
 """
 
 import asyncio
@@ -18,9 +18,9 @@ from conformance.gates import TEMPLATES
 from conformance.host.lease import Lease
 from conformance.host.setup import Setup, Template, all_hidden, template_of, with_template
 from conformance.model import RequirementId, object_of
-from conformance.provider import Launcher, Provider
+from conformance.provider import Provider
 from conformance.states import NOBODY, failed, run_anywhere
-from conformance.steps import initialize_worker, remove
+from conformance.steps import remove
 
 LIVE = frozenset({"starting", "waiting_for_user", "capturing"})
 """States of a setup that is there (contract: the others are ends)."""
@@ -31,6 +31,7 @@ READY_S = 120.0
 POLL_S = 1.0
 """Between two looks at a setup that is starting (contract: as often as a recorded host looks)."""
 
+NOWHERE = "there is no home directory"
 THERE = "the mark is there"
 MISSING = "the mark is missing"
 
@@ -43,6 +44,7 @@ class Step(StrEnum):
     SILENT = "look that says nothing about the login"
     ASKED = "look that asks for the login"
     MARK = "command that leaves a mark"
+    MARK_SEEN = "command that sees the mark"
     HIDDEN_LOOK = "look of a fresh worker, every text of the metadata hidden"
     BARE_LOOK = "look of a fresh worker, without metadata"
     CAPTURE = "capture by a fresh worker, every text of the metadata hidden"
@@ -53,8 +55,8 @@ class Step(StrEnum):
     LEASE = "acquire with the template after the cancel"
     READ = "command that looks for the mark"
     DELETE = "delete of the template"
-    LEASE_AFTER = "acquire with the deleted template"
     DELETE_TWICE = "second delete"
+    LEASE_AFTER = "acquire with the deleted template"
     START_AGAIN = "start again"
     CAPTURE_AGAIN = "capture again, in the same worker"
     LEASE_AGAIN = "acquire with the template before the cancel"
@@ -129,37 +131,34 @@ def is_captured(answer: Answer) -> bool:
     return isinstance(ref, str) and bool(ref)
 
 
-async def take_setup_tour(launcher: Launcher) -> SetupTour:
-    """Lead a setup through the tour. What becomes of each call is kept, whatever it is; nothing is left behind."""
+async def take_setup_tour(provider: Provider) -> SetupTour:
+    """Lead a setup through the tour. What becomes of each call is kept, whatever it is; nothing is left behind.
+
+    Sandboxes are made by the given worker: a second one need not be able to (LIFE-007).
+    """
     answers: dict[Step, Answer] = {}
-    async with launcher.worker() as provider:
-        await initialize_worker(provider)
-        tenant, mark = provider.tenant, provider.new_id()
+    mark = provider.new_id()
+    try:
         answers[Step.START] = await answer_of(provider.start_setup())
         began, setup = time.time(), provider.set_up(answers[Step.START])
-        if setup is None or not setup.id:
-            return SetupTour(launcher.trace, began, answers)
-        inside = _inside(provider, answers[Step.START])
-        await _visit(provider, setup, inside, mark, answers)
-    async with launcher.worker(tenant=tenant) as provider:
-        await initialize_worker(provider)
-        try:
-            await _finish(provider, setup, inside, answers)
-            if Step.CAPTURE in answers and is_captured(answers[Step.CAPTURE]):
-                await _use_template(provider, setup, mark, answers)
-            if _is_stuck(answers):
-                await _try_again(provider, answers)
-        finally:
-            await _tidy(provider)
-    return SetupTour(launcher.trace, began, answers)
+        if setup is not None and setup.id:
+            inside = _inside(provider, answers[Step.START])
+            await _visit(provider, setup, inside, mark, answers)
+            await _go_on_in_a_fresh_worker(provider, setup, inside, answers)
+            await _use_template(provider, setup, mark, answers)
+            await _try_again(provider, answers)
+    finally:
+        await _tidy(provider)
+    return SetupTour(provider.trace, began, answers)
 
 
 async def _visit(provider: Provider, setup: Setup, inside: Lease, mark: str, answers: dict[Step, Answer]) -> None:
     answers[Step.UNASKED] = await _until_started(provider, setup)
     answers[Step.SILENT] = await answer_of(provider.get_setup(setup, with_payload=None))
     answers[Step.ASKED] = await answer_of(provider.get_setup(setup, with_payload=True))
-    script = f'[ -d "$HOME" ] && echo {mark} > "$HOME/.kit-{mark}" && echo {THERE}'
-    answers[Step.MARK] = await _run(provider, inside, script)
+    leave = f'if [ -d "$HOME" ]; then echo {mark} > "$HOME/.kit-{mark}"; else echo {NOWHERE}; fi'
+    answers[Step.MARK] = await _run(provider, inside, leave)
+    answers[Step.MARK_SEEN] = await _run(provider, inside, _search(mark))
 
 
 async def _until_started(provider: Provider, setup: Setup) -> Answer:
@@ -169,6 +168,16 @@ async def _until_started(provider: Provider, setup: Setup) -> Answer:
         if answer.fields.get("status") != "starting" or time.monotonic() >= patience:
             return answer
         await asyncio.sleep(POLL_S)
+
+
+async def _go_on_in_a_fresh_worker(
+    provider: Provider, setup: Setup, inside: Lease, answers: dict[Step, Answer]
+) -> None:
+    try:
+        async with provider.fresh_worker() as other:
+            await _finish(other, setup, inside, answers)
+    except ProviderFault as fault:
+        raise Blocked(RequirementId("INIT-001"), fault.sentence()) from fault
 
 
 async def _finish(provider: Provider, setup: Setup, inside: Lease, answers: dict[Step, Answer]) -> None:
@@ -191,20 +200,18 @@ async def _finish(provider: Provider, setup: Setup, inside: Lease, answers: dict
 
 
 async def _use_template(provider: Provider, setup: Setup, mark: str, answers: dict[Step, Answer]) -> None:
-    template = template_of(setup, answers[Step.CAPTURE].result)
+    template = template_of(setup, answers[Step.CAPTURE].result) if Step.CAPTURE in answers else None
     if template is None:
         return
     answers[Step.LEASE], lease = await _acquire(provider, template)
     if lease is not None:
-        there = f'[ "$(cat "$HOME/.kit-{mark}" 2>/dev/null)" = {mark} ]'
-        script = f"if {there}; then echo {THERE}; else echo {MISSING}; fi"
-        answers[Step.READ] = await _run(provider, lease, script)
+        answers[Step.READ] = await _run(provider, lease, _search(mark))
         await answer_of(provider.destroy(lease))
     answers[Step.DELETE] = await answer_of(provider.delete_template(template))
+    answers[Step.DELETE_TWICE] = await answer_of(provider.delete_template(template))
     answers[Step.LEASE_AFTER], late = await _acquire(provider, template)
     if late is not None:
         await answer_of(provider.destroy(late))
-    answers[Step.DELETE_TWICE] = await answer_of(provider.delete_template(template))
 
 
 def _is_stuck(answers: Mapping[Step, Answer]) -> bool:
@@ -217,7 +224,9 @@ def _is_stuck(answers: Mapping[Step, Answer]) -> bool:
 
 
 async def _try_again(provider: Provider, answers: dict[Step, Answer]) -> None:
-    """The same steps as simply as can be: one worker, all metadata, the lease before the cancel."""
+    """Where the tour got stuck, the same as simply as can be: one worker, all metadata, the lease before the cancel."""
+    if not _is_stuck(answers):
+        return
     answers[Step.START_AGAIN] = await answer_of(provider.start_setup())
     setup = provider.set_up(answers[Step.START_AGAIN])
     if setup is None or not setup.id:
@@ -240,6 +249,11 @@ async def _acquire(provider: Provider, template: Template) -> tuple[Answer, Leas
     answer = await answer_of(provider.acquire(with_template(binding, provider.config, template)))
     lease = provider.leased(answer)
     return answer, lease if lease is not None and lease.id is not None else None
+
+
+def _search(mark: str) -> str:
+    there = f'[ "$(cat "$HOME/.kit-{mark}" 2>/dev/null)" = {mark} ]'
+    return f"if {there}; then echo {THERE}; else echo {MISSING}; fi"
 
 
 async def _run(provider: Provider, lease: Lease, script: str) -> Answer:

@@ -17,7 +17,7 @@ from conformance.gates import A_SETUP, A_SETUP_AND_AN_INVENTORY, AN_SSH_CONNECTI
 from conformance.host.lease import Lease
 from conformance.model import Cost, Level, RequirementId
 from conformance.provider import Provider
-from conformance.setup_tour import MISSING, THERE, SetupTour, Step, is_captured, is_there
+from conformance.setup_tour import MISSING, NOWHERE, THERE, SetupTour, Step, is_captured, is_there
 from conformance.setups import (
     a_setup_of_the_instance,
     commands_in,
@@ -268,9 +268,7 @@ async def a_lease_starts_from_a_template(setup: SetupTour, lease: Lease) -> None
 @check("SETUP-009", level=MUST, cost=Cost.SHARED, when=TEMPLATES)
 async def a_template_holds_what_was_changed(setup: SetupTour) -> None:
     """What a person has put into the setup, here a file in the home directory, is there in leases made from it."""
-    left = setup.of(Step.MARK)
-    if THERE not in str(left.fields.get("stdout")):
-        raise Undecided(f"No command could leave a file in the setup, so none can be missed: {left.came}")
+    expect_a_mark_to_miss(setup)
     if not setup.gave_a_lease(Step.LEASE):
         raise Blocked(RequirementId("SETUP-008"), f"no lease started from it: {setup.of(Step.LEASE).came}")
     seen = setup.of(Step.READ)
@@ -284,6 +282,17 @@ async def a_template_holds_what_was_changed(setup: SetupTour) -> None:
         observed=seen.came,
         advice="Capture when all writes have reached the disk, and every file system that a person can write to.",
     )
+
+
+def expect_a_mark_to_miss(setup: SetupTour) -> None:
+    """Block or leave undecided what a template holds, where not even the setup that it was made of held the file."""
+    left, seen = setup.of(Step.MARK), setup.of(Step.MARK_SEEN)
+    if failed(left):
+        raise Undecided(f"No command could leave a file in the setup, so none can be missed: {left.came}")
+    if NOWHERE in str(left.fields.get("stdout")):
+        raise Blocked(RequirementId("EXEC-011"), f"a command has no home directory: {left.came}", left.frames)
+    if THERE not in str(seen.fields.get("stdout")):
+        raise Blocked(RequirementId("EXEC-026"), f"the next command saw no file of the one before: {seen.came}")
 
 
 @check("SETUP-010", level=MUST, cost=Cost.OWN, when=A_SETUP_AND_AN_INVENTORY, alone=True)
