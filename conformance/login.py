@@ -16,7 +16,7 @@ from conformance.host.worker import Notice
 from conformance.model import FrameNumber, RequirementId
 from conformance.overlap import LOOK_AGAIN_S, a_while_for_file
 from conformance.provider import Provider
-from conformance.standin import READY, place, remove, tool
+from conformance.standin import BLOCKING, LOOK, READY, place, remove, tool
 from conformance.steps import Outcome, run_script, run_to_success
 
 OUTPUT, EXIT = "setupTokenPty.output", "setupTokenPty.exit"
@@ -52,10 +52,19 @@ class Login:
             found, *places = placed.stdout.splitlines() or [""]
             if found and found not in places and is_local(self.lease):
                 raise Undecided(f"{found} would be run on the worker's own machine, and the kit does not replace it.")
+            if not found:
+                await self._demand_home()
             yield Tool(folder, found in places)
         finally:
             with contextlib.suppress(ProviderFault, Blocked):
                 await run_script(self.provider, self.lease, remove(folder))
+
+    async def _demand_home(self) -> None:
+        """Blocked where other rules are broken, without which nothing that is put into a sandbox can be found there."""
+        seen = await run_script(self.provider, self.lease, LOOK)
+        for line in seen.stdout.splitlines():
+            if line in BLOCKING:
+                raise Blocked(RequirementId(BLOCKING[line]), f"the stand-in is not found: {line}", seen.frames)
 
     @contextlib.asynccontextmanager
     async def opened(

@@ -42,8 +42,8 @@ printf '%s\\n' "$*" >> {called}
 _PLACE = """\
 mkdir -p {folder} && cd {folder} && cat > tool && [ -s tool ] && chmod 755 tool || exit 1
 place() {{ mkdir -p "${{1%/*}}" && cp tool "$1" && printf '%s\\n' "$1" >> placed; }}
-own="${{HOME:-/root}}/.local/bin/claude"
-[ -e "$own" ] || [ -L "$own" ] || place "$own"
+own="${{HOME-}}/.local/bin/claude"
+[ ! -d "${{HOME-}}" ] || [ -e "$own" ] || [ -L "$own" ] || place "$own"
 found=$(command -v claude)
 if [ -n "$found" ] && ! {{ [ -e placed ] && [ "$found" = "$own" ]; }} && [ {may_replace} = yes ]; then
   mv "$found" "$found.kit-aside" && place "$found"
@@ -60,6 +60,19 @@ cd {folder} && [ -e placed ] && while read -r each; do
 done < placed
 cd / && rm -rf {folder}
 """
+
+
+LOOK = """\
+[ -d "${HOME-}" ] || echo no home
+case "
+$(env)" in *"
+PATH="*) ;; *) echo no PATH ;; esac
+[ -e "${HOME-}/.local/bin/claude" ] || echo not kept
+"""
+"""A script for when commands do not find what was just put there: it prints what other rules promise and is missing."""
+
+BLOCKING = {"no home": "EXEC-011", "no PATH": "EXEC-011", "not kept": "EXEC-026"}
+"""The rules that those are about."""
 
 
 def tool(folder: str, body: str) -> str:
