@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from conformance.checks import Check
+from conformance.checks import EXCLUSIVE, Check
 from conformance.judge import Judge, Result
 from conformance.model import Cost, State
 
@@ -97,7 +97,7 @@ class Ahead:
             return False
         if place != self._wanted[0] and _is_free(first) and not _is_free(check):
             return False
-        return not ("kept" in check.arguments and any("kept" in other.arguments for other in running))
+        return not any(check.arguments & other.arguments & EXCLUSIVE for other in running)
 
     async def _judged(self, check: Check) -> Result:
         reason = self._left_out(check)

@@ -50,12 +50,15 @@ def is_local(lease: Lease) -> bool:
     return lease.metadata.get("isolation") == "local"
 
 
-def sightings(worker: Worker, secrets: Mapping[str, str]) -> list[Sighting]:
-    """Where secrets, given by name, came back in what a worker wrote on stdout and stderr, however spelled."""
+def sightings(worker: Worker, secrets: Mapping[str, str], *, since: FrameNumber | None = None) -> list[Sighting]:
+    """Where secrets, given by name, came back in what a worker wrote on stdout and stderr, however spelled.
+
+    With `since`, only what was written after that frame is searched.
+    """
     redactor = Redactor({name: secret for name, secret in secrets.items() if len(secret) >= SHORTEST})
     return [
         Sighting(hit.name, hit.form, _PLACES[frame.direction], frame.number)
-        for frame in worker.peer.transcript.frames
+        for frame in worker.peer.transcript.since(FrameNumber(0) if since is None else since)
         if frame.worker == worker.number and frame.direction in _PLACES
         for hit in redactor.hits(frame.data.decode("utf-8", "replace"))
     ]

@@ -16,9 +16,25 @@ _AnyBody = TypeVar("_AnyBody", bound=Body)
 _ID = re.compile(r"[A-Z]+-\d{3}")
 _ATTRIBUTE = "__conformance_check__"
 WORKER_ARGUMENTS = frozenset(
-    {"launcher", "provider", "lease", "acquired", "kept", "released", "gone", "spare", "doomed", "tour", "setup"}
+    {
+        "launcher",
+        "provider",
+        "lease",
+        "acquired",
+        "kept",
+        "released",
+        "gone",
+        "spare",
+        "doomed",
+        "tour",
+        "setup",
+        "login",
+    }
 )
 """What a check can ask for that takes a worker."""
+
+EXCLUSIVE = frozenset({"kept", "spare", "login"})
+"""What only one check at a time may have: two of the shared leases, and a worker's one login terminal."""
 
 _ARGUMENTS = frozenset({"package", "backend", *WORKER_ARGUMENTS})
 

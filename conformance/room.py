@@ -33,6 +33,7 @@ SOON = 12
 SHARED_LEASES = {
     "acquired": "lease",
     "lease": "lease",
+    "login": "lease",
     "kept": "kept",
     "spare": "spare",
     "released": "released",

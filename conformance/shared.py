@@ -11,10 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from conformance.answer import Answer
+from conformance.checks import EXCLUSIVE
 from conformance.errors import ProviderFault
 from conformance.evidence import Blocked, Trace
 from conformance.host.lease import Lease
 from conformance.ledger import Entry
+from conformance.login import Login
 from conformance.provider import Provider
 from conformance.steps import acquire, destroy_lease, realize_workspace, realized_lease, release_lease
 
@@ -42,9 +44,8 @@ class SharedLeases:
     _promised: dict[str, Entry] = field(default_factory=dict[str, Entry])
     _failures: dict[str, list[Blocked]] = field(default_factory=lambda: defaultdict(list[Blocked]))
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _taking_turns: dict[str, asyncio.Lock] = field(
-        default_factory=lambda: {"kept": asyncio.Lock(), "spare": asyncio.Lock()}
-    )
+    _taking_turns: dict[str, asyncio.Lock] = field(default_factory=lambda: {name: asyncio.Lock() for name in EXCLUSIVE})
+    _sessions: set[str] = field(default_factory=set[str])
     _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     @property
@@ -58,6 +59,7 @@ class SharedLeases:
             "gone": self.gone,
             "spare": self.spare,
             "doomed": self.doomed,
+            "login": self.login,
         }
 
     async def acquired(self, provider: Provider) -> Answer:
@@ -120,6 +122,10 @@ class SharedLeases:
         async with self._lock:
             return await self._share("gone", make)
 
+    async def login(self, provider: Provider) -> Login:
+        """The worker's one login terminal, on the lease that is ready for commands."""
+        return Login(provider, await self.lease(provider), self._sessions)
+
     async def spare(self, provider: Provider) -> Lease:
         """A second lease that is shared, for what may be rough with it; only one check at a time has it."""
 
@@ -166,7 +172,7 @@ class SharedLeases:
 
     @contextlib.asynccontextmanager
     async def turn(self, wanted: Collection[str]) -> AsyncGenerator[None]:
-        """The time of one check that wants these arguments: only one at a time may have the kept or the spare lease."""
+        """The time of one check that wants these arguments, some of which only one at a time may have."""
         async with contextlib.AsyncExitStack() as stack:
             for name in sorted(self._taking_turns.keys() & wanted):
                 await stack.enter_async_context(self._taking_turns[name])

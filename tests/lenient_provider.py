@@ -1,5 +1,6 @@
 """Providers that differ from the reference in ways that are allowed: `python lenient_provider.py NAME [--manifest]`."""
 
+import shlex
 import sys
 import threading
 from collections import defaultdict
@@ -14,6 +15,7 @@ from conformance.fixtures.reference.errors import METHOD_NOT_IMPLEMENTED, CallEr
 from conformance.fixtures.reference.launch import launch
 from conformance.fixtures.reference.provider import ReferenceProvider
 from conformance.fixtures.reference.store import Sandbox
+from conformance.fixtures.reference.terminal import Notify, Terminal
 
 
 class OneStream(ReferenceProvider):
@@ -195,6 +197,64 @@ class SlowSetup(ReferenceProvider):
             return answer
         self.seen.add(sandbox.id)
         return {**answer, "status": "starting", "connectionPayload": None}
+
+
+class EarlierInvocation(ReferenceProvider):
+    """Terminals speak under the id of the call that opened them, which was answered: the SDK adds it by itself."""
+
+    def terminal_notify(self, call: Call) -> Notify:
+        return call.notify
+
+
+class _InAShell(Terminal):
+    """The backend opens a shell on the terminal, and the login command is typed into it."""
+
+    def __init__(self, command: list[str], cwd: str, env: dict[str, str], notify: Notify) -> None:
+        super().__init__(["/bin/sh", "-i"], cwd, env, notify)
+        self.send(f"exec {shlex.join(command)}\n")
+
+
+class ShellTerminal(ReferenceProvider):
+    """A terminal shows the prompt of a shell first, and what was typed into it to start the login."""
+
+    terminal_class = _InAShell
+
+
+class _EndsUntold(Terminal):
+    def __init__(self, command: list[str], cwd: str, env: dict[str, str], notify: Notify) -> None:
+        self.closed = threading.Event()
+        super().__init__(command, cwd, env, notify)
+
+    def close(self) -> None:
+        self.closed.set()
+        super().close()
+
+    def on_output(self, chunk: str) -> None:
+        if not self.closed.is_set():
+            super().on_output(chunk)
+
+    def on_exit(self, code: int | None) -> None:
+        """Tell success from all the rest, as where the backend knows no more."""
+        if not self.closed.is_set():
+            super().on_exit(0 if code == 0 else None)
+
+
+class QuietClose(ReferenceProvider):
+    """A code that is not 0 is not known, and nothing is told of a terminal that the host has closed."""
+
+    terminal_class = _EndsUntold
+
+
+class NoLogins(ReferenceProvider):
+    """There is no login terminal, and none is promised."""
+
+    withheld = frozenset({"setupTokenPtyOpen", "setupTokenPtyInput", "setupTokenPtyStop", "setupTokenPtyClose"})
+
+    @classmethod
+    def manifest(cls) -> dict[str, Any]:
+        manifest = super().manifest()
+        del manifest["environmentDrivers"][0]["supportsSetupTokenLogin"]
+        return manifest
 
 
 PROVIDERS = {kind.__name__: kind for kind in (*ReferenceProvider.__subclasses__(), MarkedLeases)}
