@@ -95,7 +95,7 @@ class Room:
                 leftover = self.leases.promise_leftover(check.name) if takes_leftover(check) else None
                 if leftover is not None:
                     self.ledger.hand_over(leftover, check.name)
-                missing = _weight(self._shared(wants) - self.leases.alive().keys())
+                missing = self._missing(wants)
                 grant, sentence = self.purse.reserve(
                     {
                         check.name: (check.leases, check.leases - (leftover is not None)),
@@ -186,6 +186,10 @@ class Room:
     def _slots(self, wants: frozenset[str]) -> int:
         return _weight(self._shared(wants)) + self.leases.leftovers
 
+    def _missing(self, wants: frozenset[str]) -> int:
+        missing = self._shared(wants) - self.leases.alive().keys()
+        return max(_weight(missing), sandboxes_for(missing))
+
     def _shared(self, wants: frozenset[str]) -> frozenset[str]:
         """Shared leases that are there, or will be while these checks run."""
         passing = frozenset(kind for kind in ("gone", "released", "tour", "setup") if self.leases.is_made(kind))
@@ -247,8 +251,8 @@ class Room:
 
 
 def _weight(shared: Iterable[str]) -> int:
-    """How many leases these are at once: a tour also asks for one that should be refused, or looks again at a setup."""
-    return sum(2 if name in {"tour", "setup"} else 1 for name in shared)
+    """How many leases these are at once; the tour also asks for one that should be refused."""
+    return sum(2 if name == "tour" else 1 for name in shared)
 
 
 def takes_leftover(check: Check) -> bool:

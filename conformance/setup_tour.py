@@ -19,6 +19,7 @@ from conformance.host.lease import Lease
 from conformance.host.setup import Setup, Template, all_hidden, template_of, with_template
 from conformance.model import RequirementId, object_of
 from conformance.provider import Provider
+from conformance.purse import OverBudget
 from conformance.states import NOBODY, failed, run_anywhere
 from conformance.steps import remove
 
@@ -146,7 +147,8 @@ async def take_setup_tour(provider: Provider) -> SetupTour:
             await _visit(provider, setup, inside, mark, answers)
             await _go_on_in_a_fresh_worker(provider, setup, inside, answers)
             await _use_template(provider, setup, mark, answers)
-            await _try_again(provider, answers)
+            with contextlib.suppress(OverBudget):
+                await _try_again(provider, answers)
     finally:
         await _tidy(provider)
     return SetupTour(provider.trace, began, answers)
