@@ -268,9 +268,12 @@ async def a_lease_starts_from_a_template(setup: SetupTour, lease: Lease) -> None
 @check("SETUP-009", level=MUST, cost=Cost.SHARED, when=TEMPLATES)
 async def a_template_holds_what_was_changed(setup: SetupTour) -> None:
     """What a person has put into the setup, here a file in the home directory, is there in leases made from it."""
-    expect_a_mark_to_miss(setup)
     if not setup.gave_a_lease(Step.LEASE):
         raise Blocked(RequirementId("SETUP-008"), f"no lease started from it: {setup.of(Step.LEASE).came}")
+    if failed(setup.of(Step.MARK)):
+        expect_as_much_as_can_be_seen(setup)
+        return
+    expect_a_mark_to_miss(setup)
     seen = setup.of(Step.READ)
     told = str(seen.fields.get("stdout"))
     if THERE not in told and MISSING not in told:
@@ -284,11 +287,20 @@ async def a_template_holds_what_was_changed(setup: SetupTour) -> None:
     )
 
 
+def expect_as_much_as_can_be_seen(setup: SetupTour) -> None:
+    """Demand no more than a lease where a setup takes no commands: a person would have to leave something in it."""
+    started = setup.of(Step.LEASE)
+    expect(
+        started,
+        setup.gave_a_lease(Step.LEASE),
+        that="a lease starts from the template, of which no more is seen because the setup takes no commands",
+        observed=started.came,
+    )
+
+
 def expect_a_mark_to_miss(setup: SetupTour) -> None:
-    """Block or leave undecided what a template holds, where not even the setup that it was made of held the file."""
+    """Block what a template holds, where not even the setup that it was made of held the file."""
     left, seen = setup.of(Step.MARK), setup.of(Step.MARK_SEEN)
-    if failed(left):
-        raise Undecided(f"No command could leave a file in the setup, so none can be missed: {left.came}")
     if NOWHERE in str(left.fields.get("stdout")):
         raise Blocked(RequirementId("EXEC-011"), f"a command has no home directory: {left.came}", left.frames)
     if THERE not in str(seen.fields.get("stdout")):
