@@ -68,7 +68,7 @@ class Journal:
 
     def open(self, about: JsonObject) -> None:
         """Write the first line. Raises `EnvironmentFault` when it cannot be written."""
-        self._write(LineKind.LEDGER, schema=LEDGER_SCHEMA, at=host_time(0), **object_of(self._redact.json(about)))
+        self._write(LineKind.LEDGER, schema=LEDGER_SCHEMA, at=host_time(0), **object_of(self._redact.json(about)))  # pyright: ignore[reportArgumentType] # no key is named so
 
     def worker(self, process_id: int) -> None:
         """Write that a worker was started, so that it can be found when the kit dies."""

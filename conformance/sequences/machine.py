@@ -35,7 +35,7 @@ def explore(search: Search, seed: int, count: int, steps: int, home: Path) -> No
         print_blob=False,
         report_multiple_bugs=False,
         verbosity=hypothesis.Verbosity.quiet,
-        suppress_health_check=list(hypothesis.HealthCheck),
+        suppress_health_check=list(hypothesis.HealthCheck),  # pyright: ignore[reportArgumentType] # an enum of a metaclass
         phases=[hypothesis.Phase.generate],
     )
     machine = type("Sequence", (Machine,), {"search": search})
