@@ -68,10 +68,11 @@ case "
 $(env)" in *"
 PATH="*) ;; *) echo no PATH ;; esac
 [ -e "${HOME-}/.local/bin/claude" ] || echo not kept
+[ ! -e "${HOME-}/.local/bin/claude" ] || [ -x "${HOME-}/.local/bin/claude" ] || echo no program
 """
 """A script for when commands do not find what was just put there: it prints what other rules promise and is missing."""
 
-BLOCKING = {"no home": "EXEC-011", "no PATH": "EXEC-011", "not kept": "EXEC-026"}
+BLOCKING = {"no home": "EXEC-011", "no PATH": "EXEC-011", "not kept": "EXEC-026", "no program": "FALL-001"}
 """The rules that those are about."""
 
 

@@ -346,7 +346,8 @@ def _fewer_methods(top: dict[str, Any]) -> None:
 
 
 def _more_coverage(top: dict[str, Any]) -> None:
-    top["coverage"]["tested"].append(top["coverage"]["not_yet"].pop())
+    number, _ = top["coverage"]["not_observable"].popitem()
+    top["coverage"]["tested"].append(number)
 
 
 def _more_proofs(top: dict[str, Any]) -> None:
