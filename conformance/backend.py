@@ -32,7 +32,7 @@ class Listing:
 
     def told(self, lease: Lease) -> str:
         """What it says of a lease, in words."""
-        return f"{lease.id} is {'' if self.shows(lease) else 'not '}among the {len(self.sandboxes)} sandboxes listed"
+        return f"{lease.id} is {'' if self.shows(lease) else 'not '}among the sandboxes listed"
 
     def shows(self, lease: Lease) -> bool:
         """Whether the sandbox of a lease is listed."""
