@@ -247,6 +247,7 @@ class Hooks:
         except ConformanceError as fault:
             _leave(self.run, fault, ExitCode.KIT)
 
+    @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Give every process of a parallel run the same seed and the package that was already unpacked."""
         package = self.run.plan.subject.package if self.run.plan is not None else None

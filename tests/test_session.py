@@ -71,6 +71,14 @@ def test_a_host_project_cannot_change_a_verdict(tmp_path: Path, arguments: tuple
     assert run.leftovers == []
 
 
+def test_the_kit_works_where_pytest_xdist_is_not_installed(tmp_path: Path) -> None:
+    run = run_pytest(tmp_path, "-p", "no:xdist", "--provider", "reference", "-k", SOME)
+
+    assert run.code == 20, run.output
+    assert set(verdicts(run.report).values()) == {"pass"}
+    assert run.leftovers == []
+
+
 def test_without_a_provider_nothing_happens(tmp_path: Path) -> None:
     (tmp_path / "test_other.py").write_text("def test_it():\n    pass\n", encoding="utf-8")
 
