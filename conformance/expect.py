@@ -5,9 +5,11 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from conformance.answer import Answer, answer_of
+from conformance.backend import Backend, Listing, new_since
 from conformance.errors import ProviderFault, RpcError
 from conformance.evidence import Evidence, cut, show
 from conformance.host.lease import Lease
+from conformance.ledger import Ledger
 from conformance.provider import Provider
 from conformance.states import can_resume, failed, run_anywhere
 from conformance.steps import Outcome
@@ -186,6 +188,29 @@ def _demand_gone(provider: Provider, lease: Lease, answer: Answer, *, there: boo
     if there:
         provider.ledger.doubt(lease.label)
     expect(answer, not there, that=that, observed=answer.came, advice=advice)
+
+
+async def expect_off_the_list(backend: Backend, alive: Lease, ended: Lease, *, how: str, advice: str) -> None:
+    """Demand that the inventory, which lists a lease that is `alive`, lists one no more that ended."""
+    listing = await backend.look_for(alive)
+    expect(
+        listing,
+        not listing.shows(ended),
+        that=f"the {how} lease {ended.id} is not in the inventory",
+        observed=listing.told(ended),
+        advice=advice,
+    )
+
+
+async def expect_nothing_left(
+    answer: Answer, backend: Backend, before: Listing, ledger: Ledger, *, that: str, advice: str
+) -> None:
+    """Demand that the inventory shows nothing now that it did not show before, apart from what the run itself holds."""
+    left = new_since(before, await backend.look(), ledger)
+    seen = (
+        f"the inventory shows {', '.join(left)} now, which no lease and no setup names" if left else "nothing is left"
+    )
+    expect(answer, not left, that=that, observed=seen, advice=advice)
 
 
 async def expect_ended(provider: Provider, running: "asyncio.Task[Answer]", *, advice: str = "") -> None:

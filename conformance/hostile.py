@@ -20,7 +20,7 @@ from conformance.model import Json, LeaseId, RequirementId
 from conformance.overlap import side_by_side
 from conformance.provider import Provider
 from conformance.states import unknown_lease
-from conformance.steps import Outcome, run_script
+from conformance.steps import Outcome, give_back, run_script
 
 CUT_OFF_MS = 1000
 """Time limit of a command that is to run into it (our choice: the shortest that any backend can count)."""
@@ -41,13 +41,13 @@ async def fail_with_the_config(provider: Provider) -> dict[str, str]:
     wrong: dict[str, Json] = {name: wrong_value(rule) for name, rule in own_fields(provider.subject).items()}
     changes: tuple[Mapping[str, Json], ...] = (wrong, {"timeoutMs": "soon"}, refused)
     for changed in changes:
-        await _end(provider, await answer_of(provider.acquire({**provider.config, **changed})))
+        await give_back(provider, await answer_of(provider.acquire({**provider.config, **changed})))
     acquired = await answer_of(provider.acquire())
     lease = provider.leased(acquired)
     if lease is not None and lease.id is not None:
         await answer_of(provider.realize(lease))
         await answer_of(provider.execute(lease, "true"))
-        await _end(provider, acquired)
+        await give_back(provider, acquired)
         await fail_with_a_command(provider, lease)
         await answer_of(provider.realize(lease))
     return refused
@@ -97,7 +97,7 @@ async def call_with_hostile_ids(provider: Provider, lease: Lease, traps: Injecti
         "adapterType": texts[3],
     }
     answers = [await answer_of(provider.acquire_with(params, tenant))]
-    await _end(provider, answers[0])
+    await give_back(provider, answers[0])
     for number, text in enumerate(traps.of("ids")):
         stranger = replace(
             unknown_lease(provider, lease), tenant=_tenant(provider.tenant, [*texts[number:], *texts[:number]])
@@ -149,9 +149,3 @@ def _tenant(tenant: Tenant, texts: Sequence[str]) -> Tenant:
         agent=agent,
         execution_workspace=workspace,
     )
-
-
-async def _end(provider: Provider, acquired: Answer) -> None:
-    lease = provider.leased(acquired)
-    if lease is not None and lease.id is not None:
-        await answer_of(provider.destroy(lease))

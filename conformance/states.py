@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import random
 import time
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -17,7 +17,7 @@ from conformance.answer import Answer, answer_of
 from conformance.capabilities import claimed, verified_methods
 from conformance.checks import Capability
 from conformance.errors import ProviderFault, RpcError
-from conformance.evidence import Blocked
+from conformance.evidence import Blocked, Undecided
 from conformance.host.lease import Lease
 from conformance.host.tenant import Tenant, host_time
 from conformance.model import Json, LeaseId, RequirementId
@@ -209,6 +209,14 @@ async def acquire_with_an_end(provider: Provider) -> tuple[Answer, str]:
             return answer, end
     end = host_time(ENDS_S[-1])
     return await answer_of(provider.acquire(requested_expires_at=end)), end
+
+
+def those_refused(answers: Iterable[Answer], what: str) -> list[Answer]:
+    """The answers that are errors; raises `Undecided` when none is: what did not fail tells nothing."""
+    refused = [answer for answer in answers if isinstance(answer.fault, RpcError)]
+    if not refused:
+        raise Undecided(f"No {what} was refused.")
+    return refused
 
 
 async def acquires_that_fail(provider: Provider) -> list[Answer]:

@@ -132,6 +132,13 @@ async def remove(provider: Provider, held: Held) -> None:
             await provider.delete_template(held)
 
 
+async def give_back(provider: Provider, answer: Answer) -> None:
+    """Destroy the lease that an answer holds, wanted or not, if it holds one; what becomes of that is not looked at."""
+    lease = provider.leased(answer)
+    if lease is not None and lease.id is not None:
+        await answer_of(provider.destroy(lease))
+
+
 async def resume_lease(provider: Provider, lease: Lease) -> Lease:
     """Bring a released reusable lease back."""
     return (await resume(provider, lease))[1]

@@ -1,10 +1,10 @@
 """LEASE: what becomes of a sandbox, from acquire to destroy."""
 
 from conformance.answer import Answer, answer_of
-from conformance.backend import Backend, new_since
+from conformance.backend import Backend
 from conformance.checks import Capability, check
 from conformance.errors import AnswerTimeout, RpcError
-from conformance.evidence import Undecided, show
+from conformance.evidence import show
 from conformance.expect import (
     expect,
     expect_alive,
@@ -15,6 +15,8 @@ from conformance.expect import (
     expect_exit,
     expect_gone,
     expect_none_of,
+    expect_nothing_left,
+    expect_off_the_list,
     expect_reported_lost,
     expect_shape,
     expect_stdout,
@@ -48,6 +50,7 @@ from conformance.states import (
     run_after,
     run_anywhere,
     seen_by_a_stranger,
+    those_refused,
     ticks_around_a_rest,
     unknown_lease,
     with_wrong_secrets,
@@ -253,17 +256,16 @@ async def another_company_cannot_use_a_lease(provider: Provider, lease: Lease) -
 async def an_acquire_that_fails_leaves_no_sandbox(provider: Provider, backend: Backend, lease: Lease) -> None:
     """Of an acquire that fails the host keeps no id, so whatever it had made already has to be removed again."""
     before = await backend.look_for(lease)
-    refused = [answer for answer in await acquires_that_fail(provider) if isinstance(answer.fault, RpcError)]
-    if not refused:
-        raise Undecided("No acquire with a wrong config, a wrong secret or a past end was refused.")
+    refused = those_refused(
+        await acquires_that_fail(provider), "acquire with a wrong config, a wrong secret or a past end"
+    )
 
-    left = new_since(before, await backend.look(), provider.ledger)
-
-    expect(
+    await expect_nothing_left(
         refused[-1],
-        not left,
+        backend,
+        before,
+        provider.ledger,
         that=f"{len(refused)} acquires that were refused have left no sandbox",
-        observed=f"the inventory shows {', '.join(left)} now, which no lease names" if left else "nothing is left",
         advice="Remove what you have made when a later step of acquire fails.",
     )
 
@@ -374,14 +376,8 @@ async def a_single_use_sandbox_is_gone_after_its_release(provider: Provider, rel
 @check("LEASE-015", level=MUST, cost=Cost.SHARED, when=AN_INVENTORY)
 async def the_inventory_shows_no_sandbox_after_a_release(backend: Backend, lease: Lease, released: Lease) -> None:
     """Seen at the backend itself: a single-use sandbox is off its list once its release was answered."""
-    listing = await backend.look_for(lease)
-
-    expect(
-        listing,
-        not listing.shows(released),
-        that=f"the released lease {released.id} is not in the inventory",
-        observed=listing.told(released),
-        advice="Wait in release until the backend has removed the sandbox.",
+    await expect_off_the_list(
+        backend, lease, released, how="released", advice="Wait in release until the backend has removed the sandbox."
     )
 
 
@@ -537,14 +533,8 @@ async def a_destroy_removes_a_lease_that_the_host_could_not_store(provider: Prov
 @check("LEASE-020", level=MUST, cost=Cost.SHARED, when=AN_INVENTORY)
 async def the_inventory_shows_no_sandbox_after_a_destroy(backend: Backend, lease: Lease, gone: Lease) -> None:
     """Seen at the backend itself: a sandbox is off its list once its destroy was answered."""
-    listing = await backend.look_for(lease)
-
-    expect(
-        listing,
-        not listing.shows(gone),
-        that=f"the destroyed lease {gone.id} is not in the inventory",
-        observed=listing.told(gone),
-        advice="Wait in destroy until the backend has removed the sandbox.",
+    await expect_off_the_list(
+        backend, lease, gone, how="destroyed", advice="Wait in destroy until the backend has removed the sandbox."
     )
 
 

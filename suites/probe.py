@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from conformance.answer import Answer, answer_of
-from conformance.backend import Backend, new_since
+from conformance.backend import Backend
 from conformance.checks import check
 from conformance.evidence import Blocked, show
-from conformance.expect import REFUSALS, expect, expect_answered, expect_none_of, expect_shape
+from conformance.expect import REFUSALS, expect, expect_answered, expect_none_of, expect_nothing_left, expect_shape
 from conformance.form import own_fields, wrong_value
 from conformance.gates import A_SECRET_IN_THE_CONFIG, A_TEMPLATE_BINDING, AN_INVENTORY, SECRET_FIELDS
 from conformance.host.lease import Lease
@@ -89,13 +89,12 @@ async def a_probe_leaves_no_sandbox(provider: Provider, backend: Backend, lease:
     if A_SECRET_IN_THE_CONFIG.holds(provider.subject):
         probed.append(await answer_of(provider.probe(with_wrong_secrets(provider, provider.config))))
 
-    left = new_since(before, await backend.look(), provider.ledger)
-
-    expect(
+    await expect_nothing_left(
         probed[-1],
-        not left,
+        backend,
+        before,
+        provider.ledger,
         that="the inventory shows the same sandboxes after a probe as before",
-        observed=f"it shows {', '.join(left)} now, which no lease names" if left else "it does",
         advice="Remove what the probe has made on every way out of it, the failing ones too.",
     )
 

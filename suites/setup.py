@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from conformance.answer import Answer, answer_of
-from conformance.backend import Backend, new_since
+from conformance.backend import Backend
 from conformance.checks import check
-from conformance.errors import RpcError
 from conformance.evidence import Blocked, Undecided, show
-from conformance.expect import expect, expect_answered, expect_shape
+from conformance.expect import expect, expect_answered, expect_nothing_left, expect_shape
 from conformance.gates import A_SETUP, A_SETUP_AND_AN_INVENTORY, AN_SSH_CONNECTION, TEMPLATE_DELETE, TEMPLATES
 from conformance.host.lease import Lease
 from conformance.model import Cost, Level, RequirementId
@@ -28,7 +27,7 @@ from conformance.setups import (
     unknown_setup,
     unknown_template,
 )
-from conformance.states import failed, moment_of
+from conformance.states import failed, moment_of, those_refused
 
 MUST, SHOULD = Level.MUST, Level.SHOULD
 
@@ -311,17 +310,16 @@ def expect_a_mark_to_miss(setup: SetupTour) -> None:
 async def a_start_that_fails_leaves_no_sandbox(provider: Provider, backend: Backend, lease: Lease) -> None:
     """Of a start that fails the host has no id to cancel with, so what it had made already has to be removed again."""
     before = await backend.look_for(lease)
-    refused = [answer for answer in await starts_that_fail(provider) if isinstance(answer.fault, RpcError)]
-    if not refused:
-        raise Undecided("No start with a wrong secret, an unknown template or a past end was refused.")
+    refused = those_refused(
+        await starts_that_fail(provider), "start with a wrong secret, an unknown template or a past end"
+    )
 
-    left = new_since(before, await backend.look(), provider.ledger)
-
-    expect(
+    await expect_nothing_left(
         refused[-1],
-        not left,
+        backend,
+        before,
+        provider.ledger,
         that=f"{len(refused)} starts that were refused have left no sandbox",
-        observed=f"the inventory shows {', '.join(left)} now, which no setup names" if left else "nothing is left",
         advice="Remove what you have made when a later step of the start fails.",
     )
 

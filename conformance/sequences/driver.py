@@ -14,7 +14,7 @@ from conformance.provider import Launcher, Provider
 from conformance.sequences.actions import FILES, Action, Kind
 from conformance.sequences.broken import Broken
 from conformance.sequences.facts import Facts, Since, Standing
-from conformance.steps import Outcome, initialize_worker, lease_of, outcome_of, quote, realize_workspace
+from conformance.steps import Outcome, give_back, initialize_worker, lease_of, outcome_of, quote, realize_workspace
 
 EXTRA_LEASES = 1
 """Leases that sequences may make and end beside the two that they are given (our choice: each costs money)."""
@@ -199,10 +199,8 @@ class Driver:
         self._tell("resume a lease that was destroyed before")
         answer = await answer_of(self.provider.resume(self.gone))
         handed_out = bool(answer.fields.get("providerLeaseId"))
-        stray = self.provider.leased(answer) if handed_out else None
-        if stray is not None:
-            # It is none of those that were set aside, and the next try would make one more.
-            await answer_of(self.provider.destroy(stray))
+        # It is none of those that were set aside, and the next try would make one more.
+        await give_back(self.provider, answer)
         self._demand(answer, not handed_out, "LEASE-028", "resume hands no sandbox out", answer.came)
 
     async def restart(self, facts: dict[str, Facts]) -> None:
