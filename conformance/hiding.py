@@ -48,8 +48,9 @@ def secrets_of(plan: Plan, environment: Mapping[str, str]) -> dict[str, str]:
 
 def hidden(event: Mapping[str, Any], redactor: Redactor) -> dict[str, Any]:
     """The event as it may be written."""
-    plain = cast("dict[str, Any]", json.loads(json.dumps(event)))
-    if not redactor.sees(json.dumps(plain)):
+    text = json.dumps(event)
+    plain = cast("dict[str, Any]", json.loads(text))
+    if not redactor.sees(text):
         return plain
     deeper = {"subject": _OWN_OF_THE_SUBJECT, "run": _OWN_OF_THE_RUN}
     return {
