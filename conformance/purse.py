@@ -152,6 +152,9 @@ class Purse:
 
     def claim(self, owner: str, label: str) -> None:
         """Count a lease before it is asked for. Raises `OverBudget` where none was set aside and there is no room."""
+        stopped = self._stopped() if self.out_of_time() else None
+        if stopped is not None:
+            raise OverBudget(stopped[1])
         with self._change():
             row = self._file.execute(
                 "select slots, fresh - claimed from reservation where process = ? and owner = ?", (self.process, owner)
