@@ -117,6 +117,8 @@ class Bench:
             self._worker = None
         for worker in list(self.launch.living):
             await worker.kill()
+        if self.ledger.purse is not None:
+            self.ledger.purse.give_all_back()
 
     def kill_workers(self) -> None:
         """Last resort without an event loop: nothing that was started may survive."""

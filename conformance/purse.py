@@ -140,6 +140,12 @@ class Purse:
             )
             return Grant.YES, ""
 
+    def anyone_inside(self, except_for: str) -> bool:
+        """Whether a check of any process that lives has leases set aside; `except_for` owns those that checks share."""
+        with self._change():
+            query = "select process from reservation where owner != ?"
+            return any(self._lives(process) for (process,) in self._file.execute(query, (except_for,)).fetchall())
+
     def give_back(self, owner: str, slots: int = 0) -> None:
         """An owner of this process needs no more than `slots` from now on."""
         with self._change():
@@ -149,6 +155,10 @@ class Purse:
                     "insert into reservation (process, owner, slots, fresh) values (?, ?, ?, 0)",
                     (self.process, owner, slots),
                 )
+
+    def give_all_back(self) -> None:
+        """This process will open no more leases."""
+        self._file.execute("delete from reservation where process = ?", (self.process,))
 
     def claim(self, owner: str, label: str) -> None:
         """Count a lease before it is asked for. Raises `OverBudget` where none was set aside and there is no room."""
@@ -276,6 +286,8 @@ class Purse:
         )
 
     def _later(self, mine: int) -> tuple[Grant, str]:
+        for (process,) in self._file.execute("select distinct process from reservation").fetchall():
+            self._lives(process)
         stuck = sum(
             1
             for process, lost in self._file.execute("select process, lost from lease where closed is null").fetchall()

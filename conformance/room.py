@@ -1,7 +1,7 @@
 """Room for checks: leases are set aside before a check starts, and shared ones are closed when nobody needs them.
 
-A process that has to wait for leases holds none but those of its running checks, so parallel processes never wait for
-each other in a ring.
+Where no check of any process can go on, a process that waits closes even the shared leases that it waits with, so
+parallel processes never wait for each other in a ring.
 """
 
 import asyncio
@@ -112,7 +112,7 @@ class Room:
                 if grant is Grant.NEVER and not await self._make_room(wants):
                     stopped = self.purse.stopped
                     return _refusal(Stop.BUDGET if stopped is None else stopped[0], sentence)
-                if grant is Grant.LATER and not (not self._users and await self._make_room(wants)):
+                if grant is Grant.LATER and not (not self._users and await self._make_room(self._held_with(wants))):
                     with contextlib.suppress(TimeoutError):
                         await asyncio.wait_for(self._left.wait(), LOOK_AGAIN_S)
 
@@ -195,6 +195,11 @@ class Room:
         passing = frozenset(kind for kind in ("gone", "released", "tour", "setup") if self.leases.is_made(kind))
         wanted = frozenset[str]().union(wants, *self._users.values())
         return (wanted - passing) | self.leases.alive().keys()
+
+    def _held_with(self, wants: frozenset[str]) -> frozenset[str]:
+        """The shared leases that a check may go on holding while it waits: none where everybody only waits."""
+        inside = self.purse is not None and self.purse.anyone_inside(SHARED)
+        return wants if inside else frozenset()
 
     async def _make_room(self, wants: frozenset[str]) -> bool:
         """Close a lease that nobody uses now; False when there is none."""
