@@ -7,6 +7,7 @@ from typing import Any
 from conformance.checks import EXCLUSIVE, Check
 from conformance.judge import Judge, Result
 from conformance.model import Cost, State
+from conformance.room import takes_leftover
 
 FAR = 32
 """How many checks ahead of the one that is asked for may be started (our choice: enough to pass a slow one by)."""
@@ -42,6 +43,7 @@ class Ahead:
         self._far = far
         self._tasks: dict[int, asyncio.Task[Result]] = {}
         self._wanted: Sequence[int] = ()
+        self._all_wanted: Sequence[int] = ()
         self._closed = False
 
     @property
@@ -49,9 +51,18 @@ class Ahead:
         """The checks that run now, in their order."""
         return [self._order[place] for place in sorted(self._tasks) if not self._tasks[place].done()]
 
+    def to_come(self) -> list[Check]:
+        """What pytest has asked for or will ask for, and has not ended, in its order."""
+        return [
+            self._order[place]
+            for place in self._all_wanted
+            if place not in self._tasks or not self._tasks[place].done()
+        ]
+
     async def result(self, place: int, following: Sequence[int]) -> Result:
         """The result of the check at a place of the order; `following` are the places asked for after it."""
-        self._wanted = (place, *following[: self._far])
+        self._all_wanted = (place, *following)
+        self._wanted = self._all_wanted[: 1 + self._far]
         self._start_some()
         while place not in self._tasks:
             await asyncio.wait(
@@ -63,7 +74,7 @@ class Ahead:
         finally:
             # Asked for again, by a plugin that repeats failures, it is judged again.
             del self._tasks[place]
-            self._wanted = self._wanted[1:]
+            self._wanted, self._all_wanted = self._wanted[1:], self._all_wanted[1:]
 
     async def close(self) -> list[dict[str, Any]]:
         """Break off what nobody asked for; what the wire saw, and what is to be noted, of those that had ended."""
@@ -79,7 +90,7 @@ class Ahead:
         if self._closed:
             return
         running = self.running
-        for place in self._wanted:
+        for place in self._best_order():
             check = self._order[place]
             task = self._tasks.get(place)
             if task is None and self._may_start(place, check, running):
@@ -88,6 +99,15 @@ class Ahead:
                 running.append(check)
             if check.declaration.alone and (task is None or not task.done()):
                 return
+
+    def _best_order(self) -> list[int]:
+        """What is wanted, up to the next that runs alone: first who can use a lease that lies ready, if one does."""
+        alone = (count for count, place in enumerate(self._wanted, 1) if self._order[place].declaration.alone)
+        window = list(self._wanted[: next(alone, len(self._wanted))])
+        last = window.pop() if window and self._order[window[-1]].declaration.alone else None
+        there = self.judge.bench.leases.leftovers > 0
+        window.sort(key=lambda place: takes_leftover(self._order[place]) is not there)
+        return window if last is None else [*window, last]
 
     def _may_start(self, place: int, check: Check, running: Sequence[Check]) -> bool:
         first = self._order[self._wanted[0]]

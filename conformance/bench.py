@@ -12,9 +12,10 @@ from conformance.host.worker import Launch, Worker
 from conformance.ledger import Ending, Entry, Ledger
 from conformance.model import RequirementId
 from conformance.provider import Launcher, Provider
+from conformance.purse import SHARED
 from conformance.room import Room
 from conformance.setup_tour import SetupTour, take_setup_tour
-from conformance.shared import SHARED, SharedLeases
+from conformance.shared import SharedLeases
 from conformance.steps import remove
 from conformance.subject import Subject
 from conformance.tour import Tour, take_tour

@@ -123,29 +123,31 @@ class Judge:
         """Run a check, once more and alone when it came too late beside others: their work may be the reason."""
         async with self.bench.leases.turn(check.arguments):
             async with self._turns.turn(alone=check.declaration.alone) as turn:
-                trace, ending = await self._run_and_tidy(check)
+                # One that counts what is at the backend, before and after, must be the only one in all processes.
+                counts = check.declaration.alone and "backend" in check.arguments
+                trace, ending = await self._run_and_tidy(check, quiet=counts)
             if not (turn.beside or self.in_company) or ending.finding is None or not ending.finding.timed:
                 return trace, ending
             async with self._turns.turn(alone=True):
-                again, second = await self._run_and_tidy(check)
+                again, second = await self._run_and_tidy(check, quiet=True)
             return (trace, _unstable(ending)) if second.state is State.PASS else (again, second)
 
-    async def _run_and_tidy(self, check: Check) -> tuple[Trace, _Ending]:
+    async def _run_and_tidy(self, check: Check, *, quiet: bool) -> tuple[Trace, _Ending]:
         trace = self.now[check.name] = Trace(check.requirement, check.name)
         trace.waits_for = "waits for a free lease"
         purse = self.bench.ledger.purse
         if purse is not None:
             purse.runs(check.name, now=True)
         try:
-            return trace, await self._run_within_budget(check, trace)
+            return trace, await self._run_within_budget(check, trace, quiet=quiet)
         finally:
             del self.now[check.name]
             if purse is not None:
                 purse.runs(check.name, now=False)
 
-    async def _run_within_budget(self, check: Check, trace: Trace) -> _Ending:
+    async def _run_within_budget(self, check: Check, trace: Trace, *, quiet: bool) -> _Ending:
         room = self.bench.room
-        refused = await room.enter(check)
+        refused = await room.enter(check, quiet=quiet)
         if refused is not None:
             blame = Blame.ENVIRONMENT if refused.state is State.ENV_ERROR else None
             return _Ending(refused.state, refused.sentence, blame)

@@ -16,6 +16,9 @@ from pathlib import Path
 from conformance.budget import Budget
 from conformance.evidence import CheckEnded
 
+SHARED = "shared"
+"""Owner of the worker and the leases that many checks of a process use."""
+
 LOCK_S = 30.0
 """How long one process waits for another to let go of the file (our choice; a change takes a millisecond)."""
 
@@ -35,6 +38,7 @@ create table if not exists reservation (
     primary key (process, owner)
 );
 create table if not exists running (process integer, owner text, since real, primary key (process, owner));
+create table if not exists quiet (process integer, owner text);
 create table if not exists fact (name text primary key, value text);
 """
 
@@ -51,6 +55,9 @@ class Grant(Enum):
 
     YES = "yes"
     LATER = "later"
+    BUSY = "busy"
+    """Another process wants to be the only one at the backend for a while, or this one waits until it is."""
+
     NEVER = "never"
 
 
@@ -114,15 +121,18 @@ class Purse:
         """Why the run was stopped, in a word and in a sentence; None while it goes on."""
         return self._stopped()
 
-    def reserve(self, wants: Mapping[str, tuple[int, int]]) -> tuple[Grant, str]:
+    def reserve(self, wants: Mapping[str, tuple[int, int]], *, quiet: bool = False) -> tuple[Grant, str]:
         """Set leases aside for owners of this process, all or none: how many at once, and how many new ones in all.
 
-        The sentence says what is in the way.
+        With `quiet` no check of another process has any until these are given back. The sentence says what is in the
+        way.
         """
         with self._change():
             stopped = self._stopped()
             if stopped is not None:
                 return Grant.NEVER, stopped[1]
+            if self._others_are_busy(wants, quiet=quiet):
+                return Grant.BUSY, ""
             sentence = self._no_time_left()
             fresh = sum(new for _, new in wants.values())
             if not sentence and fresh and self._promised(except_for=wants) + fresh > self.budget.leases:
@@ -140,16 +150,18 @@ class Purse:
             )
             return Grant.YES, ""
 
-    def anyone_inside(self, except_for: str) -> bool:
-        """Whether a check of any process that lives has leases set aside; `except_for` owns those that checks share."""
+    def anyone_inside(self) -> bool:
+        """Whether a check of any process that lives has leases set aside."""
         with self._change():
-            query = "select process from reservation where owner != ?"
-            return any(self._lives(process) for (process,) in self._file.execute(query, (except_for,)).fetchall())
+            return any(self._lives(process) for process in self._inside())
 
     def give_back(self, owner: str, slots: int = 0) -> None:
         """An owner of this process needs no more than `slots` from now on."""
         with self._change():
-            self._file.execute("delete from reservation where process = ? and owner = ?", (self.process, owner))
+            for table in ("reservation", "quiet"):
+                # One of two names of ours.
+                statement = f"delete from {table} where process = ? and owner = ?"  # noqa: S608
+                self._file.execute(statement, (self.process, owner))
             if slots:
                 self._file.execute(
                     "insert into reservation (process, owner, slots, fresh) values (?, ?, ?, 0)",
@@ -158,7 +170,8 @@ class Purse:
 
     def give_all_back(self) -> None:
         """This process will open no more leases."""
-        self._file.execute("delete from reservation where process = ?", (self.process,))
+        with self._change():
+            self._forget(self.process)
 
     def claim(self, owner: str, label: str) -> None:
         """Count a lease before it is asked for. Raises `OverBudget` where none was set aside and there is no room."""
@@ -304,9 +317,29 @@ class Purse:
             try:
                 os.kill(process, 0)
             except ProcessLookupError:
-                self._file.execute("delete from reservation where process = ?", (process,))
+                self._forget(process)
                 return False
         return True
+
+    def _forget(self, process: int) -> None:
+        self._file.execute("delete from reservation where process = ?", (process,))
+        self._file.execute("delete from quiet where process = ?", (process,))
+
+    def _others_are_busy(self, wants: Mapping[str, object], *, quiet: bool) -> bool:
+        alone = self._file.execute("select process from quiet where process != ?", (self.process,)).fetchall()
+        if any(self._lives(process) for (process,) in alone):
+            return True
+        if not quiet:
+            return False
+        # Noted before the others have left: none of them is let in any more.
+        self._file.execute("delete from quiet where process = ?", (self.process,))
+        owners = [(self.process, owner) for owner in wants if owner != SHARED]
+        self._file.executemany("insert into quiet values (?, ?)", owners)
+        return any(self._lives(process) for process in self._inside() if process != self.process)
+
+    def _inside(self) -> list[int]:
+        rows = self._file.execute("select process from reservation where owner != ?", (SHARED,)).fetchall()
+        return [process for (process,) in rows]
 
     def _no_time_left(self) -> str:
         spent = self.spent()

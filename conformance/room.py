@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 from conformance.checks import Check
 from conformance.ledger import Entry, Ledger
 from conformance.model import Cost, State
-from conformance.purse import Grant, OverBudget, Purse, Stop
-from conformance.shared import SHARED, SharedLeases
+from conformance.purse import SHARED, Grant, OverBudget, Purse, Stop
+from conformance.shared import SharedLeases
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ WATCH_S = 1.0
 RETIRED = "retired"
 """Owner of the leases that nobody else will use, until they are closed."""
 
-SOON = 12
+SOON = 32
 """How many checks ahead one is looked for that can use a lease which another is done with (our choice)."""
 
 SHARED_LEASES = {
@@ -69,16 +69,21 @@ class Room:
     leases: SharedLeases
     end: Callable[[Entry], Awaitable[None]]
     purse: Purse | None = None
-    later: Callable[[Check], Collection[Check]] | None = None
-    """The checks after this one, where they are known: a shared lease that none of them wants is closed."""
+    to_come: Callable[[], Collection[Check]] | None = None
+    """The checks that have not ended, where they are known: a shared lease that none of them wants is closed."""
     _users: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    _makers: set[str] = field(default_factory=set[str])
+    _looking: bool = False
     _retired: list[_Retired] = field(default_factory=list[_Retired])
     _notes: list[str] = field(default_factory=list[str])
     _line: asyncio.Lock = field(default_factory=asyncio.Lock)
     _left: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def enter(self, check: Check) -> Refusal | None:
-        """Wait until the leases of a check are set aside; what is in the way when they never will be."""
+    async def enter(self, check: Check, *, quiet: bool = False) -> Refusal | None:
+        """Wait until the leases of a check are set aside; what is in the way when they never will be.
+
+        `quiet`: while it is in, no check of another process uses the backend.
+        """
         wants = shared_of(check)
         if self.purse is None:
             self._users[check.name] = wants
@@ -89,36 +94,59 @@ class Room:
         if check.declaration.cost is Cost.FREE:
             self._users[check.name] = wants
             return None
+        ready = takes_leftover(check) and self.leases.leftovers > 0 and not quiet
+        if ready and self._reserve(self.purse, check, wants)[0] is Grant.YES:
+            # What it needs is there already: it need not stand in line.
+            return None
         async with self._line:
-            while True:
-                self._left.clear()
-                leftover = self.leases.promise_leftover(check.name) if takes_leftover(check) else None
-                if leftover is not None:
-                    self.ledger.hand_over(leftover, check.name)
-                missing = self._missing(wants)
-                grant, sentence = self.purse.reserve(
-                    {
-                        check.name: (check.leases, check.leases - (leftover is not None)),
-                        SHARED: (self._slots(wants), missing),
-                    }
-                )
-                if grant is Grant.YES:
-                    self._users[check.name] = wants
-                    return None
-                if leftover is not None:
-                    self.leases.take_back(check.name)
-                    self.ledger.hand_over(leftover, SHARED)
-                self._give_back_shared()
-                if grant is Grant.NEVER and not await self._make_room(wants):
-                    stopped = self.purse.stopped
-                    return _refusal(Stop.BUDGET if stopped is None else stopped[0], sentence)
-                if grant is Grant.LATER and not (not self._users and await self._make_room(self._held_with(wants))):
-                    with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(self._left.wait(), LOOK_AGAIN_S)
+            return await self._wait_for_leases(self.purse, check, wants, quiet=quiet)
+
+    async def _wait_for_leases(
+        self, purse: Purse, check: Check, wants: frozenset[str], *, quiet: bool
+    ) -> Refusal | None:
+        waited = False
+        while True:
+            self._left.clear()
+            self._looking = takes_leftover(check) and self.leases.leftovers == 0 and bool(self._makers)
+            if self._looking:
+                # One that runs now may leave its lease behind: that costs a moment, and a fresh one costs money.
+                await self._left.wait()
+                continue
+            grant, sentence = self._reserve(purse, check, wants, quiet=quiet)
+            if grant is Grant.YES:
+                return None
+            self._give_back_shared()
+            if grant is Grant.NEVER and not await self._make_room(wants):
+                stopped = purse.stopped
+                purse.give_back(check.name)
+                return _refusal(Stop.BUDGET if stopped is None else stopped[0], sentence)
+            # A lease that lies ready may be taken in a moment: there is then room without closing it.
+            idle = grant is Grant.LATER and not self._users and (waited or self.leases.leftovers == 0)
+            waited = not (idle and await self._make_room(self._held_with(wants)))
+            if waited and grant is not Grant.NEVER:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._left.wait(), LOOK_AGAIN_S)
+
+    def _reserve(self, purse: Purse, check: Check, wants: frozenset[str], *, quiet: bool = False) -> tuple[Grant, str]:
+        leftover = self.leases.promise_leftover(check.name) if takes_leftover(check) else None
+        if leftover is not None:
+            self.ledger.hand_over(leftover, check.name)
+        own = (check.leases, check.leases - (leftover is not None))
+        shared = (self._slots(wants), self._missing(wants))
+        grant, sentence = purse.reserve({check.name: own, SHARED: shared}, quiet=quiet)
+        if grant is Grant.YES:
+            self._users[check.name] = wants
+            if leaves_leftover(check):
+                self._makers.add(check.name)
+        elif leftover is not None:
+            self.leases.take_back(check.name)
+            self.ledger.hand_over(leftover, SHARED)
+        return grant, sentence
 
     async def leave(self, check: Check) -> None:
         """A check has ended, and its own leases are closed."""
         self._users.pop(check.name, None)
+        self._makers.discard(check.name)
         for kind, lease in self.leases.alive().items():
             if self.ledger.ended(lease.label):
                 self.leases.forget(kind)
@@ -147,10 +175,10 @@ class Room:
 
     def wants_leftover(self, check: Check) -> bool:
         """Whether one of the next checks after this one can use a lease that this one is done with."""
-        if self.later is None:
+        if self.to_come is None or (self._looking and self.leases.leftovers == 0):
             return True
         enough = 1 if self.purse is None else max(1, self.purse.budget.at_once // 2)
-        soon = list(self.later(check))[:SOON]
+        soon = self._after(check)[:SOON]
         return self.leases.leftovers < enough and any(takes_leftover(other) for other in soon)
 
     def take_notes(self) -> list[dict[str, str]]:
@@ -198,7 +226,7 @@ class Room:
 
     def _held_with(self, wants: frozenset[str]) -> frozenset[str]:
         """The shared leases that a check may go on holding while it waits: none where everybody only waits."""
-        inside = self.purse is not None and self.purse.anyone_inside(SHARED)
+        inside = self.purse is not None and self.purse.anyone_inside()
         return wants if inside else frozenset()
 
     async def _make_room(self, wants: frozenset[str]) -> bool:
@@ -212,14 +240,17 @@ class Room:
         return False
 
     async def _retire_unwanted(self, check: Check) -> None:
-        if self.later is None:
+        if self.to_come is None:
             return
-        later = self.later(check)
+        later = self._after(check)
         while not any(takes_leftover(other) for other in later) and await self._close_leftover():
             pass
         used = frozenset[str]().union(*self._users.values(), *(shared_of(other) for other in later))
         for kind in self.leases.alive().keys() - used:
             await self._close(kind)
+
+    def _after(self, check: Check) -> list[Check]:
+        return [] if self.to_come is None else [other for other in self.to_come() if other != check]
 
     async def _close_leftover(self) -> bool:
         entry = self.leases.drop_leftover()
@@ -263,6 +294,11 @@ def _weight(shared: Iterable[str]) -> int:
 def takes_leftover(check: Check) -> bool:
     """Whether a check can go on with a lease that another is done with."""
     return "doomed" in check.arguments
+
+
+def leaves_leftover(check: Check) -> bool:
+    """Whether a check may be done with an ordinary lease that it does not end itself."""
+    return check.declaration.cost in {Cost.OWN, Cost.MANY} and check.leases > 0 and not takes_leftover(check)
 
 
 def shared_of(check: Check) -> frozenset[str]:

@@ -40,6 +40,7 @@ from conformance.reports.terminal import summary
 from conformance.reports.write import OUTPUT_PATTERNS, write_report
 from conformance.settings import Options, Settings, current_environment, read_settings
 from conformance.telling import Teller
+from conformance.units import keeps_units, scheduler, units
 from conformance.wire.transcript import Transcript
 
 FRAMES_PER_PROCESS = 10_000_000
@@ -97,6 +98,8 @@ class Run:
     chosen: list[pytest.Item] = field(default_factory=list[pytest.Item])
     following: Sequence[pytest.Item] = ()
     teller: Teller | None = None
+    units: dict[Check, str] = field(default_factory=dict[Check, str])
+    """Which checks stay together in one process; empty where they are shared out in another way."""
 
     @property
     def worker_input(self) -> dict[str, Any] | None:
@@ -257,7 +260,15 @@ class Hooks:
             "root": str(package.root) if package is not None and unpacked else None,
             "tarball": package.digests.tarball if package is not None else None,
             "work": str(self.run.work),
+            "in_units": keeps_units(self.run.config),
         }
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> object | None:
+        """Keep checks that share leases in one process, unless the user asked for another way to share them out."""
+        if self.run.plan is None:
+            return None
+        return scheduler(config, log, {_key(check): unit for check, unit in units(self.run.plan.checks).items()})
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: Sequence[str]) -> None:
@@ -271,18 +282,25 @@ class Hooks:
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Keep what was chosen, in its order, and print the plan of it."""
         self.run.chosen = [item for item in session.items if is_check(item)]
+        told: dict[str, Any] = {} if self.run.worker_input is None else self.run.worker_input["conformance"]
+        if told.get("in_units") and self.run.plan is not None:
+            self.run.units = units(self.run.plan.checks)
         if self.run.teller is not None and self.run.chosen:
             self.run.teller.plan({item.nodeid: check_of(item) for item in self.run.chosen}, 1)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> None:
-        """Know what pytest will ask for after this item. A process among parallel ones knows of the next one only."""
+        """Know what pytest will ask for after this item: among parallel processes, only the rest of its unit."""
         if not is_check(item):
             return
-        if self.run.worker_input is not None:
-            self.run.following = [] if nextitem is None else [nextitem]
+        after = self.run.chosen[self.run.chosen.index(item) + 1 :]
+        if self.run.worker_input is None:
+            self.run.following = after
+        elif self.run.units:
+            unit = self.run.units[check_of(item)]
+            self.run.following = [other for other in after if self.run.units[check_of(other)] == unit]
         else:
-            self.run.following = self.run.chosen[self.run.chosen.index(item) + 1 :]
+            self.run.following = [] if nextitem is None else [nextitem]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, session: pytest.Session, items: list[pytest.Item]) -> None:
@@ -400,6 +418,7 @@ async def conformance_judge(pytestconfig: pytest.Config) -> AsyncGenerator[Ahead
     if run.teller is not None:
         run.teller.waits = lambda: {name: trace.waits_for for name, trace in list(judge.now.items())}
     ahead = Ahead(judge, order, width=run.width, far=run.far, left_out=lambda check: _left_out(run, check))
+    bench.room.to_come = ahead.to_come
     try:
         yield ahead
     finally:
@@ -531,7 +550,7 @@ def make_bench(run: Run) -> Bench:
     directory = run.config.invocation_params.dir
     run.journal.open(reference(run.plan, run.options, directory, run.work, run.shard))
     prefix = f"P{run.shard}-L" if run.shard else "L"
-    bench = bench_for(
+    return bench_for(
         run.plan,
         run.transcript,
         run.work,
@@ -540,22 +559,12 @@ def make_bench(run: Run) -> Bench:
         prefix=prefix,
         purse=run.purse,
     )
-    bench.room.later = lambda check: _after(run, check)
-    return bench
 
 
 def _start_reaper(run: Run) -> None:
     told: dict[str, Any] = run.worker_input["conformance"] if run.worker_input is not None else {}
     kept = Path(told["work"]) if told.get("root") is not None else None
     run.reaper = Guard(ledger_path(run.settings.report_dir, run.work), run.work, run.settings, kept)
-
-
-def _after(run: Run, check: Check) -> list[Check]:
-    """The checks that pytest may ask for after one: a shared lease that none of these wants is not kept."""
-    places = {check_of(item): place for place, item in enumerate(run.chosen)}
-    if check not in places:
-        return []
-    return [check_of(item) for item in run.chosen[places[check] + 1 :]]
 
 
 def _key(check: Check) -> str:

@@ -18,10 +18,8 @@ from conformance.host.lease import Lease
 from conformance.ledger import Entry
 from conformance.login import Login
 from conformance.provider import Provider
+from conformance.purse import SHARED
 from conformance.steps import acquire, destroy_lease, realize_workspace, realized_lease, release_lease
-
-SHARED = "shared"
-"""Owner of the worker and the leases that many checks use."""
 
 TRIES = 2
 """How often one may fail to be made before nobody tries again (our choice: each try may leave a sandbox behind)."""

@@ -79,7 +79,7 @@ def test_the_run_stops_before_it_opens_more_leases_than_allowed(tmp_path: Path, 
     assert run.code == 22, run.output
     assert 1 <= changes(tmp_path).count(1) <= 5
     told = states(run.report)
-    assert "two_acquires_at_once_give_two_sandboxes" in told["over-budget"]
+    assert told["over-budget"]
     assert told["pass"]
     assert document(run.report)["verdict"] == "incomplete"
     assert "the run will stop before the budget is overrun" in run.output

@@ -57,11 +57,33 @@ def test_only_checks_that_run_count_as_inside(tmp_path: Path) -> None:
     one, other = purse(tmp_path, parent()), purse(tmp_path, id_of_an_ended_process())
     one.reserve({"shared": (1, 1)})
     other.reserve({"a check of an ended process": (1, 1)})
-    assert not one.anyone_inside("shared")
+    assert not one.anyone_inside()
 
     one.reserve({"check": (0, 0)})
 
-    assert one.anyone_inside("shared")
+    assert one.anyone_inside()
+
+
+def test_one_that_wants_quiet_waits_for_those_inside_and_lets_nobody_else_in(tmp_path: Path) -> None:
+    one = purse(tmp_path, parent(), at_once=9)
+    other = Purse(one.path, one.budget)
+    other.reserve({"inside": (1, 1), "shared": (1, 1)})
+    assert one.reserve({"looks": (1, 1), "shared": (1, 1)}, quiet=True)[0] is Grant.BUSY
+    assert other.reserve({"comes late": (1, 1)})[0] is Grant.BUSY
+
+    other.give_back("inside")
+
+    assert one.reserve({"looks": (1, 1), "shared": (1, 1)}, quiet=True)[0] is Grant.YES
+    assert other.reserve({"comes late": (1, 1)})[0] is Grant.BUSY
+    one.give_back("looks")
+    assert other.reserve({"comes late": (1, 1)})[0] is Grant.YES
+
+
+def test_one_that_wanted_quiet_and_ended_keeps_nobody_out(tmp_path: Path) -> None:
+    ended, living = purse(tmp_path, id_of_an_ended_process()), purse(tmp_path, parent())
+    ended.reserve({"looks": (1, 1)}, quiet=True)
+
+    assert living.reserve({"check": (1, 1)})[0] is Grant.YES
 
 
 def test_no_lease_is_asked_for_when_only_the_time_to_close_is_left(tmp_path: Path) -> None:
