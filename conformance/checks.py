@@ -22,6 +22,7 @@ WORKER_ARGUMENTS = frozenset(
         "lease",
         "acquired",
         "kept",
+        "reusable",
         "released",
         "gone",
         "spare",

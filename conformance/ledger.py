@@ -157,6 +157,12 @@ class Ledger:
         if self.purse is not None:
             self.purse.hand_over(entry.label, owner)
 
+    def wear_out(self, lease_id: object) -> None:
+        """No other check can go on with the leases of this id."""
+        for entry in self.entries:
+            if entry.lease is not None and entry.lease.id == lease_id:
+                entry.plain = False
+
     def ended(self, label: str) -> bool:
         """Whether the lease of a label was settled."""
         return any(entry.label == label and entry.ending is not None for entry in self.entries)

@@ -311,6 +311,9 @@ class Provider(Calls):
             invocation = invocations[0] if invocations else None
             raise self._failed(name, params, tuple(sent), started, fault, invocation) from fault
         self.trace.spent((time.monotonic() - started) / allowed)
+        if name in {"environmentReleaseLease", "environmentDestroyLease"}:
+            # Sent as it is, for what the check has in mind: whatever became of the lease, nobody can go on with it.
+            self.ledger.wear_out(params.get("providerLeaseId"))
         return self._answer(name, params, (reply.sent, reply.received), started, reply.result, None, invocations[0])
 
     @contextlib.asynccontextmanager

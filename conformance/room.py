@@ -35,6 +35,7 @@ SHARED_LEASES = {
     "lease": "lease",
     "login": "lease",
     "kept": "kept",
+    "reusable": "kept",
     "spare": "spare",
     "released": "released",
     "gone": "gone",

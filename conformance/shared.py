@@ -19,6 +19,7 @@ from conformance.ledger import Entry
 from conformance.login import Login
 from conformance.provider import Provider
 from conformance.purse import SHARED
+from conformance.states import can_resume
 from conformance.steps import acquire, destroy_lease, realize_workspace, realized_lease, release_lease
 
 TRIES = 2
@@ -53,6 +54,7 @@ class SharedLeases:
             "acquired": self.acquired,
             "lease": self.lease,
             "kept": self.kept,
+            "reusable": self.reusable,
             "released": self.released,
             "gone": self.gone,
             "spare": self.spare,
@@ -95,6 +97,10 @@ class SharedLeases:
             if "kept" in self._made and provider.ledger.ended(self._made["kept"].label):
                 del self._made["kept"]
             return await self._share("kept", make)
+
+    async def reusable(self, provider: Provider) -> Lease | None:
+        """The lease that is kept, or None where the host would resume none of this provider."""
+        return await self.kept(provider) if can_resume(provider) else None
 
     async def released(self, provider: Provider) -> Lease:
         """A single-use lease that was released, and never destroyed."""

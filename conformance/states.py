@@ -92,10 +92,10 @@ def with_wrong_secrets(provider: Provider, config: Mapping[str, Json]) -> dict[s
     return {**config, **dict.fromkeys(provider.subject.secret_names & config.keys(), WRONG_SECRET)}
 
 
-async def neighbour_of(provider: Provider, lease: Lease) -> Lease:
-    """Another lease of the same company, environment and agent, ready for commands."""
+async def neighbour_of(provider: Provider, lease: Lease, other: Lease) -> Lease:
+    """Another lease of the same company, environment and agent, ready for commands: `other`, if it is such a one."""
     provider.tenant = lease.tenant
-    return await realized_lease(provider)
+    return other if other.tenant == lease.tenant else await realized_lease(provider)
 
 
 @contextlib.asynccontextmanager

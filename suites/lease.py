@@ -437,12 +437,12 @@ async def files_survive_a_reusable_release(provider: Provider, kept: Lease) -> N
     expect_stdout(seen, "the work of the first run", advice="Suspend the sandbox at release, do not reset it.")
 
 
-@check("LEASE-018", level=MUST, cost=Cost.OWN, alone=True)
-async def the_end_of_a_lease_leaves_its_neighbour_alone(provider: Provider, lease: Lease) -> None:
+@check("LEASE-018", level=MUST, cost=Cost.OWN, alone=True, leases=2)
+async def the_end_of_a_lease_leaves_its_neighbour_alone(provider: Provider, lease: Lease, doomed: Lease) -> None:
     """Release and destroy end one sandbox, not what else the company or the environment has."""
     path = f"{await fresh_directory(provider, lease)}/work"
     await write_file(provider, lease, path, "goes on")
-    other = await neighbour_of(provider, lease)
+    other = await neighbour_of(provider, lease, doomed)
 
     for end in (provider.release, provider.destroy):
         await answer_of(end(other))

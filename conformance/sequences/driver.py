@@ -14,7 +14,16 @@ from conformance.provider import Launcher, Provider
 from conformance.sequences.actions import FILES, Action, Kind
 from conformance.sequences.broken import Broken
 from conformance.sequences.facts import Facts, Since, Standing
-from conformance.steps import Outcome, give_back, initialize_worker, lease_of, outcome_of, quote, realize_workspace
+from conformance.steps import (
+    Outcome,
+    give_back,
+    initialize_worker,
+    lease_of,
+    outcome_of,
+    quote,
+    realize_workspace,
+    resume_lease,
+)
 
 EXTRA_LEASES = 1
 """Leases that sequences may make and end beside the two that they are given (our choice: each costs money)."""
@@ -49,7 +58,7 @@ class Driver:
         facts = {"A": Facts("A", self.single, reusable=False)}
         if self.reusable is not None:
             if self.kept:
-                await self.provider.resume(self.reusable)
+                self.reusable = await resume_lease(self.provider, self.reusable)
                 self.kept = False
             facts["B"] = Facts("B", await realize_workspace(self.provider, self.reusable), reusable=True)
         for each in facts.values():
@@ -269,11 +278,14 @@ class Driver:
 
 @contextlib.asynccontextmanager
 async def driver_for(launcher: Launcher, single: Lease, reusable: Lease | None, gone: Lease) -> AsyncGenerator[Driver]:
-    """A driver with a worker of its own, which is stopped at the end with all that replaced it."""
+    """A driver with a worker of its own, which is stopped at the end with all that replaced it.
+
+    `reusable` was released; at the end it is destroyed.
+    """
     async with contextlib.AsyncExitStack() as stack:
         provider = await stack.enter_async_context(launcher.worker(tenant=single.tenant))
         await initialize_worker(provider)
-        driver = Driver(launcher, single, reusable, gone, provider, stack)
+        driver = Driver(launcher, single, reusable, gone, provider, stack, kept=reusable is not None)
         try:
             yield driver
         finally:
