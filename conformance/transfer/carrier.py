@@ -152,7 +152,8 @@ class Carrier:
 
 def _decode(text: str) -> bytes:
     try:
-        # Line ends are all that base64 prints beside its letters, and go faster than white space of all kinds.
-        return pybase64.b64decode(text.replace("\n", ""), validate=True)
+        # Line ends are all that base64 prints beside its letters; they go faster than all kinds of white space, and
+        # faster from bytes than from text.
+        return pybase64.b64decode(text.encode("ascii").replace(b"\n", b""), validate=True)
     except ValueError:
         return pybase64.b64decode("".join(text.split()), validate=True)

@@ -6,13 +6,13 @@ import secrets
 from collections.abc import Mapping
 from typing import cast
 
+import pybase64
+
 from conformance.model import Json, JsonObject
+from conformance.wire.texts import LARGE_BYTES
 
-LARGE_CHARACTERS = 1 << 18
-"""From this length on a text is looked at before it is encoded (our choice: a look pays off from here on)."""
-
-_PLAIN = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
-"""What the host's transfers send by the megabyte, and what JSON writes as it is."""
+_LOOKED_AT = 1 << 16
+"""Bytes of a text that are looked at together; a multiple of four (our choice: they stay in the processor's cache)."""
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 """Made once, because making one costs more than a short message."""
@@ -53,7 +53,18 @@ def _large_texts(params: JsonObject) -> dict[str, bytes]:
 
 
 def _plain(value: Json) -> bytes | None:
-    if not isinstance(value, str) or len(value) < LARGE_CHARACTERS or not value.isascii():
+    if not isinstance(value, str) or len(value) < LARGE_BYTES or not value.isascii():
         return None
     data = value.encode()
-    return None if data.translate(None, _PLAIN) else data
+    return data if _is_base64(data) else None
+
+
+def _is_base64(data: bytes) -> bool:
+    """Whether JSON writes it as it is. Nothing but base64 is sent by the megabyte, and no other look is as quick."""
+    view = memoryview(data)
+    try:
+        for start in range(0, len(data), _LOOKED_AT):
+            pybase64.b64decode(view[start : start + _LOOKED_AT], validate=True)
+    except ValueError:
+        return False
+    return True

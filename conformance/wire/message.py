@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import NamedTuple, TypeAlias, cast
 
 from conformance.model import Json, JsonObject, RequirementId, items_of, object_of
+from conformance.wire.texts import LARGE_BYTES, put_back, without_large_texts
 
 SHOWN = 120
 """Characters of a bad line that a person gets to see (our choice; the transcript has the rest)."""
@@ -54,6 +55,10 @@ Reading: TypeAlias = "tuple[Message | None, Flaw | None]"
 
 def read_message(data: bytes) -> Reading:
     """Read one line."""
+    if len(data) > LARGE_BYTES:
+        message = _without_reading_all(data)
+        if message is not None:
+            return message, None
     try:
         text = data.decode()
         flaw = None
@@ -76,6 +81,14 @@ def read_message(data: bytes) -> Reading:
         return None, flaw or _too_deep(text)
     message, other = _classify(value, text)
     return message, flaw or other
+
+
+def _without_reading_all(data: bytes) -> Message | None:
+    """A message that is all right, its large texts read apart; None when it has none, or may have a flaw."""
+    rest, texts = without_large_texts(data)
+    message, flaw = read_message(rest) if texts else (None, None)
+    body = put_back(message.body, texts) if message is not None and flaw is None else None
+    return None if message is None or body is None else Message(message.shape, body)
 
 
 def _decoded(text: str) -> tuple[Json, int]:

@@ -3,10 +3,12 @@
 import asyncio
 import codecs
 import contextlib
+import fcntl
 import itertools
 import os
 import signal
 import subprocess
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +19,12 @@ from conformance.errors import EnvironmentFault
 
 READ_SIZE = 1 << 16
 """Bytes asked of a pipe at once (our choice: what a default pipe holds; room for more is made anew at every read)."""
+
+WIDE_PIPE = 1 << 20
+"""Bytes that a pipe holds, and that are asked of it, once it was seen full (our choice: as much as Linux lends anyone).
+
+Megabytes then pass in a sixteenth of the turns; a worker of short messages keeps the pipe that it was given.
+"""
 
 MOST_PIECES = 512
 """Queued messages written at once (our choice; the system takes 1,024)."""
@@ -85,6 +93,9 @@ class WorkerProcess:
         self._outbox: deque[bytes | memoryview] = deque()
         self._write_is_due = False
         self._pipe_is_full = False
+        self._stdin_is_wide = False
+        self._stdout_is_wide = False
+        self._read_size = READ_SIZE
         self._stdin: int | None = self._take_over(self._child.stdin)
         self._stdout: int | None = self._take_over(self._child.stdout)
         self._stderr_fd: int | None = self._take_over(self._child.stderr)
@@ -204,11 +215,15 @@ class WorkerProcess:
             return
         try:
             while self._outbox:
-                self._written(os.writev(self._stdin, list(itertools.islice(self._outbox, MOST_PIECES))))
+                pieces = list(itertools.islice(self._outbox, MOST_PIECES))
+                written = os.writev(self._stdin, pieces)
+                self._written(written)
+                # Trying again at once would send what is left in as many little pieces as the worker reads.
+                if written < sum(map(len, pieces)):
+                    self._wait_for_room(self._stdin)
+                    return
         except BlockingIOError:
-            if not self._pipe_is_full:
-                self._pipe_is_full = True
-                self._loop.add_writer(self._stdin, self._write_out)
+            self._wait_for_room(self._stdin)
             return
         except OSError:
             self._close_stdin()
@@ -216,6 +231,14 @@ class WorkerProcess:
         if self._pipe_is_full:
             self._pipe_is_full = False
             self._loop.remove_writer(self._stdin)
+
+    def _wait_for_room(self, stdin: int) -> None:
+        if not self._pipe_is_full:
+            self._pipe_is_full = True
+            self._loop.add_writer(stdin, self._write_out)
+        if not self._stdin_is_wide:
+            self._stdin_is_wide = True
+            _widen(stdin)
 
     def _written(self, size: int) -> None:
         while size:
@@ -229,15 +252,25 @@ class WorkerProcess:
         if self._stdout is None:
             return
         try:
-            chunk = os.read(self._stdout, READ_SIZE)
+            chunk = os.read(self._stdout, self._read_size)
         except BlockingIOError:
             return
         except OSError:
             chunk = b""
         if chunk:
+            self._expect_as_much(self._stdout, len(chunk))
             self._on_output(chunk)
         else:
             self._end_output()
+
+    def _expect_as_much(self, stdout: int, size: int) -> None:
+        if size < READ_SIZE:
+            self._read_size = READ_SIZE
+            return
+        self._read_size = WIDE_PIPE
+        if not self._stdout_is_wide:
+            self._stdout_is_wide = True
+            _widen(stdout)
 
     def _read_stderr(self) -> None:
         if self._stderr_fd is None:
@@ -284,3 +317,10 @@ class WorkerProcess:
         if self._reading:
             self._end_output()
         self._end_stderr()
+
+
+def _widen(pipe: int) -> None:
+    if sys.platform == "linux":
+        # Refused where this user's pipes already hold all that the system lends them.
+        with contextlib.suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, WIDE_PIPE)
