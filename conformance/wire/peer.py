@@ -1,11 +1,12 @@
 """JSON-RPC over a worker's pipes: calls matched with their answers as the host matches them, violations noted."""
 
 import asyncio
+import contextlib
 import itertools
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeGuard
 
@@ -127,6 +128,7 @@ class Peer:
         self._pending: dict[int | float, _Pending] = {}
         self._counts: Counter[str] = Counter()
         self._cutter = LineCutter()
+        self._kept_back: bytearray | None = None
         self._stderr_cutter = LineCutter(STDERR_LINE_UNITS)
         self._stderr_lines = 0
         self.process = WorkerProcess(command, on_output=self._feed, on_stderr=self._feed_stderr)
@@ -191,6 +193,10 @@ class Peer:
             self._watch_from(end)
         return answer
 
+    def count_from(self, number: int) -> None:
+        """Give ids from this one on, as a host does whose counter begins anew."""
+        self._ids = itertools.count(number)
+
     def notify(self, method: str, params: Json) -> FrameNumber:
         """Send a notification."""
         return self.send_message({"jsonrpc": "2.0", "method": method, "params": params})
@@ -205,8 +211,20 @@ class Peer:
 
     def _send(self, line: bytes, *, at_once: bool) -> FrameNumber:
         frame = self.transcript.add(self.number, Direction.TO_WORKER, line)
-        self.process.write(line, b"\n", at_once=at_once)
+        if self._kept_back is None:
+            self.process.write(line, b"\n", at_once=at_once)
+        else:
+            self._kept_back += line + b"\n"
         return frame
+
+    @contextlib.contextmanager
+    def kept_back(self) -> Generator[bytearray]:
+        """What is sent in the block is recorded, and not written: whoever gets it here writes it as it likes."""
+        self._kept_back = bytearray()
+        try:
+            yield self._kept_back
+        finally:
+            self._kept_back = None
 
     def violates(self, requirement: str, problem: str, frame: FrameNumber) -> None:
         """Note that a line breaks a rule which the wire itself does not know."""
