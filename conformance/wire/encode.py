@@ -6,13 +6,19 @@ import secrets
 from collections.abc import Mapping
 from typing import cast
 
+import msgspec
 import pybase64
 
 from conformance.model import Json, JsonObject
-from conformance.wire.texts import LARGE_BYTES
+
+LARGE_BYTES = 1 << 18
+"""From this length on a text is looked at before it is encoded (our choice: a look pays off from here on)."""
 
 _LOOKED_AT = 1 << 16
 """Bytes of a text that are looked at together; a multiple of four (our choice: they stay in the processor's cache)."""
+
+_QUICK = msgspec.json.Encoder()
+"""Writes what is in ASCII anyway in a tenth of the time."""
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False)
 """Made once, because making one costs more than a short message."""
@@ -33,6 +39,12 @@ def encode(message: JsonObject) -> bytes:
 
 
 def _encoded(message: JsonObject) -> bytes:
+    try:
+        line = _QUICK.encode(message)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        line = None
+    if line is not None and line.isascii() and b"\x7f" not in line:
+        return line
     try:
         return _ENCODER.encode(message).encode()
     except ValueError:

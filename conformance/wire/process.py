@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import itertools
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -96,6 +97,7 @@ class WorkerProcess:
         self._stdin_is_wide = False
         self._stdout_is_wide = False
         self._read_size = READ_SIZE
+        self._poll: select.poll | None = None
         self._stdin: int | None = self._take_over(self._child.stdin)
         self._stdout: int | None = self._take_over(self._child.stdout)
         self._stderr_fd: int | None = self._take_over(self._child.stderr)
@@ -129,6 +131,31 @@ class WorkerProcess:
         else:
             self._write_is_due = True
             self._loop.call_soon(self._write_what_is_due)
+
+    def read_for(self, milliseconds: int, done: Callable[[], bool]) -> None:
+        """Wait for output without the event loop, which is held up meanwhile: until `done`, or the time is over.
+
+        Nothing happens where the loop has work to do with the pipes: the worker's input is full, or reading is paused.
+        """
+        end = self._loop.time() + milliseconds / 1_000
+        while self._stdout is not None and self._reading and not self._outbox:
+            ready = dict(self._watched(self._stdout).poll(milliseconds))
+            # What was on stderr before an answer is recorded before it: nobody looks for it afterwards.
+            if self._stderr_fd in ready:
+                self._read_stderr()
+            if self._stdout in ready:
+                self._read_output()
+            if done() or self._loop.time() >= end:
+                return
+
+    def _watched(self, stdout: int) -> select.poll:
+        if self._poll is None:
+            self._poll = select.poll()
+            # Looked at in this order: so what the worker wrote to stderr first is seen together with its answer.
+            self._poll.register(stdout, select.POLLIN)
+            if self._stderr_fd is not None:
+                self._poll.register(self._stderr_fd, select.POLLIN)
+        return self._poll
 
     def end_stdin(self) -> None:
         """Give the worker end of file, as a host that dies does. What its full pipe did not take is lost."""
@@ -291,7 +318,7 @@ class WorkerProcess:
         if self._stdout is not None:
             self._loop.remove_reader(self._stdout)
             os.close(self._stdout)
-            self._stdout = None
+            self._stdout = self._poll = None
             self.output_ended.set()
             self._on_output(b"")
 
@@ -299,7 +326,7 @@ class WorkerProcess:
         if self._stderr_fd is not None:
             self._loop.remove_reader(self._stderr_fd)
             os.close(self._stderr_fd)
-            self._stderr_fd = None
+            self._stderr_fd = self._poll = None
             self._stderr_ended.set()
             self._on_stderr(b"")
 

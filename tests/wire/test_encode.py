@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conformance.model import Json
-from conformance.wire.encode import encode
-from conformance.wire.texts import LARGE_BYTES
+from conformance.wire.encode import LARGE_BYTES, encode
 
 PLAIN = "abcXYZ019+/0" * (LARGE_BYTES // 12 + 1)
 
