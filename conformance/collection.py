@@ -56,9 +56,11 @@ def _in_order(checks: Iterable[Check]) -> tuple[Check, ...]:
     places: dict[Check, tuple[int, bool, float]] = {}
     for cost, place in _COST_ORDER.items():
         for group, late in ((making, 0.0), (ending, 0.9)):
-            alike = [check for check in group if check.declaration.cost is cost]
-            for number, check in enumerate(alike):
-                places[check] = place, check.declaration.alone, (number + late) / len(alike)
+            for alone in (False, True):
+                declared = ((check, check.declaration) for check in group)
+                alike = [check for check, its in declared if its.cost is cost and its.alone is alone]
+                for number, check in enumerate(alike):
+                    places[check] = place, alone, (number + late) / len(alike)
     return tuple(sorted(found, key=lambda check: places[check]))
 
 

@@ -9,10 +9,12 @@ from conformance.checks import check
 from conformance.errors import AnswerTimeout, WorkerGone
 from conformance.evidence import Blocked, show
 from conformance.expect import REFUSALS, expect, expect_equal
+from conformance.gates import A_SETUP
 from conformance.harmless import MAKING, harmless_call, unknown_lease
 from conformance.host.environment import initialize_params
 from conformance.model import Cost, Level, RequirementId, items_of, object_of
 from conformance.provider import Launcher, Provider
+from conformance.setup_tour import SetupTour, Step
 from conformance.steps import advertised_methods, initialize_worker
 
 MUST, SHOULD = Level.MUST, Level.SHOULD
@@ -28,6 +30,8 @@ CALLED_ANYWAY = (
     "environmentExecute",
 )
 """Methods that the host calls without looking at the list."""
+
+START = "environmentStartInteractiveSetup"
 
 SENT_BY_EVERY_RUN = frozenset({"initialize", "shutdown"})
 """Methods that need no call of their own: every worker gets them at its start and at its end."""
@@ -75,8 +79,24 @@ async def every_listed_method_is_there(provider: Provider) -> None:
 async def every_listed_method_that_makes_something_is_there(provider: Provider, acquired: Answer) -> None:
     """The same for what cannot be called without making a sandbox; it is removed at once."""
     expect_there(acquired)
-    for method in sorted({*advertised_methods(provider)} & MAKING - {acquired.method}):
+    # Where setups are offered, one is started for all checks that look at it.
+    elsewhere = {START} if A_SETUP.holds(provider.subject) else set[str]()
+    for method in sorted({*advertised_methods(provider)} & MAKING - {acquired.method} - elsewhere):
         expect_there(await answer_of(harmless_call(provider, method)))
+
+
+@check("INIT-003", level=MUST, cost=Cost.SHARED, when=A_SETUP)
+async def the_start_of_a_setup_is_there_if_it_is_listed(provider: Provider, setup: SetupTour) -> None:
+    """A listed start is called as soon as an operator asks for a setup."""
+    start = setup.of(Step.START)
+
+    expect(
+        start,
+        START not in advertised_methods(provider) or start.error_code not in REFUSALS["unknown or not implemented"],
+        that=f"{START} is listed only where it is there",
+        observed=start.came,
+        advice="Take what is not implemented off the list.",
+    )
 
 
 @check("INIT-004", level=MUST)

@@ -13,7 +13,7 @@ from conformance.gates import A_SECRET_IN_THE_CONFIG, A_TEMPLATE_BINDING, AN_INV
 from conformance.host.lease import Lease
 from conformance.model import Cost, Json, JsonObject, Level, RequirementId, items_of, object_of
 from conformance.provider import Provider
-from conformance.states import with_wrong_secrets
+from conformance.states import WRONG_SECRET, with_wrong_secrets
 from conformance.steps import run_to_success
 
 MUST, SHOULD = Level.MUST, Level.SHOULD
@@ -78,7 +78,8 @@ async def wrong_credentials_are_found_out(provider: Provider, lease: Lease) -> N
     """Where the backend turns the credentials away, the probe says so, with a reason, and before the first run."""
     await run_to_success(provider, lease, "true")
 
-    await expect_honest_probe(provider, {**provider.config, **markers_for(provider)}, "wrong credentials")
+    wrong = dict.fromkeys(provider.subject.secret_fields, WRONG_SECRET)
+    await expect_honest_probe(provider, {**provider.config, **wrong}, "wrong credentials")
 
 
 @check("PROBE-004", level=MUST, cost=Cost.OWN, when=AN_INVENTORY, alone=True)
