@@ -26,6 +26,10 @@ END = bytes(1024)
 """How every archive ends: two empty blocks."""
 
 
+MOST_ENTRIES = 20_000
+"""Entries of the largest archive that is read (our choice: four times what the benchmarks move)."""
+
+
 class UnreadableArchiveError(ValueError):
     """Bytes that are no archive of a tree."""
 
@@ -50,22 +54,58 @@ def pack(tree: Tree, *, owner: int = 0) -> bytes:
 
 
 def unpack(archive: bytes) -> Tree:
-    """The tree in an archive. Raises `UnreadableArchiveError` for anything else, names that climb among them."""
-    entries: dict[bytes, Entry] = {}
+    """The tree in an archive. Raises `UnreadableArchiveError` for anything else, names that climb among them.
+
+    Whoever made it may mean harm: a few bytes can claim to be any number of files of any size. What is read has
+    `LARGEST_BYTES` together, in `MOST_ENTRIES`.
+    """
     # An archive that was cut between two entries would read as a smaller one.
     if archive[-len(END) :] != END:
         raise UnreadableArchiveError("not an archive of a tree: its end is missing")
     if not archive.strip(b"\0"):
-        return Tree(entries)
+        return Tree({})
     try:
         with tarfile.open(fileobj=io.BytesIO(archive), mode="r:", encoding="utf-8", errors="surrogateescape") as opened:
-            for member in opened:
-                path = os.fsencode(member.name).removeprefix(b"./").rstrip(b"/")
-                if path not in {b"", b"."}:
-                    entries[path] = _entry(opened, member, entries)
-        return Tree(entries)
-    except (tarfile.TarError, EOFError, LookupError, ValueError, KitError) as error:
-        raise UnreadableArchiveError(f"not an archive of a tree: {error}") from error
+            return Tree(_entries(opened))
+    except _WHAT_TARFILE_RAISES as error:
+        raise UnreadableArchiveError(f"not an archive of a tree: {type(error).__name__}: {error}") from error
+
+
+_WHAT_TARFILE_RAISES = (
+    tarfile.TarError,
+    ArithmeticError,
+    EOFError,
+    LookupError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    KitError,
+)
+"""What headers that were made to do so get out of it, and out of `Tree`."""
+
+
+def _entries(archive: tarfile.TarFile) -> dict[bytes, Entry]:
+    entries: dict[bytes, Entry] = {}
+    count, size, place = 0, 0, -1
+    while (member := archive.next()) is not None:
+        # What was read is kept in the dictionary alone.
+        archive.members = []
+        count += 1
+        if count > MOST_ENTRIES:
+            raise UnreadableArchiveError(f"it has more than {MOST_ENTRIES:,} entries")
+        # Some versions of tarfile take a negative size, and read the same entries for ever.
+        if member.size < 0 or member.offset_data <= place:
+            raise UnreadableArchiveError("an entry has a negative size")
+        place = member.offset_data
+        path = os.fsencode(member.name).removeprefix(b"./").rstrip(b"/")
+        if path in {b"", b"."}:
+            continue
+        entry = entries[path] = _entry(archive, member, entries)
+        size += len(entry.content) if isinstance(entry, File) and not member.islnk() else 0
+        if size > LARGEST_BYTES:
+            raise UnreadableArchiveError(f"its files have more than {LARGEST_BYTES:,} bytes together")
+    return entries
 
 
 def _describe(member: tarfile.TarInfo, entry: Entry) -> bytes:

@@ -12,7 +12,7 @@ from conformance.evidence import Blocked
 from conformance.expect import expect
 from conformance.files.archive import UnreadableArchiveError, pack, unpack
 from conformance.files.tools import IMAGE_TOOLS, missing_tools
-from conformance.files.tree import Tree
+from conformance.files.tree import LARGEST_BYTES, Tree
 from conformance.host.lease import Lease
 from conformance.model import RequirementId
 from conformance.provider import Provider
@@ -28,6 +28,12 @@ from conformance.transfer.steps import (
     unpack_directory,
     write_file,
 )
+
+MOST_IN_MEMORY = LARGEST_BYTES + (1 << 24)
+"""Bytes of the largest file that is read into memory: an archive of the largest tree (our choice)."""
+
+MOST_DIGITS = 18
+"""Digits of the size of a file; no file system knows larger ones."""
 
 AS_IT_CAME = "Run the command, its arguments, its directory and its stdin as they came: the host sends exactly this."
 
@@ -95,25 +101,34 @@ class Carrier:
         return outcome
 
     async def download(self, path: str) -> bytes:
-        """Read a file, block by block, until it has as many bytes as it was said to have."""
+        """Read a file, block by block, until it has as many bytes as it was said to have.
+
+        One that would not fit into memory decides against the provider: nothing that large was put there.
+        """
         content = io.BytesIO()
-        await self.download_to(path, content)
+        await self.download_to(path, content, at_most=MOST_IN_MEMORY)
         return content.getvalue()
 
-    async def download_to(self, path: str, target: IO[bytes]) -> None:
+    async def download_to(self, path: str, target: IO[bytes], *, at_most: int) -> None:
         """The same into an open file, with no more than one block in memory at a time."""
         outcome = await self.send(size_of(path))
         said = outcome.stdout.strip()
-        self.demand(outcome, said.isdecimal(), that="wc -c prints one number", observed=outcome.came)
+        is_number = said.isascii() and said.isdecimal() and len(said) <= MOST_DIGITS
+        self.demand(outcome, is_number, that="wc -c prints one number", observed=outcome.came)
+        size = int(said)
+        self.demand(
+            outcome, size <= at_most, that=f"the file {path} has at most {at_most:,} bytes", observed=f"{size:,} bytes"
+        )
         came, number = 0, 0
-        while came < int(said):
+        while came < size:
             outcome = await self.send(block_of(path, number))
             block = self.decoded(outcome)
             came, number = came + len(block), number + 1
-            target.write(block)
+            if came <= size:
+                target.write(block)
             self.demand(
                 outcome,
-                came == int(said) or len(block) == BLOCK_BYTES,
+                came == size or (came < size and len(block) == BLOCK_BYTES),
                 that=f"the blocks of a file of {said} bytes have that many bytes together",
                 observed=f"{came} bytes, the last block {len(block)} of them",
                 advice="Return stdout whole; 4.3 MB in one call are usual for the host.",
