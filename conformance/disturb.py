@@ -33,18 +33,36 @@ def random_places(length: int, source: random.Random) -> list[int]:
 async def calls_in_pieces(provider: Provider, count: int, places: Sequence[int] | None) -> list[Answer]:
     """Send calls as one run of bytes, cut at these places, or at random ones; their answers."""
     with provider.worker.peer.kept_back() as collected:
-        calls = await _started(provider, count)
-    whole = bytes(collected)
-    source = provider.random
-    for piece in cut_at(whole, random_places(len(whole), source) if places is None else places):
+        calls = await started(provider, count)
+    await write_in_pieces(provider, bytes(collected), places)
+    return list(await asyncio.gather(*calls))
+
+
+async def until_read(provider: Provider, seconds: float) -> None:
+    """Wait until the worker has read what was written, at most so long."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            while provider.worker.peer.process.unread:  # noqa: ASYNC110 - a pipe tells nobody that it was read
+                await asyncio.sleep(REST_S)
+
+
+async def collected_from(collected: bytearray) -> bytes:
+    """What was kept back, once there is something."""
+    while not collected:  # noqa: ASYNC110 - it comes with the next steps of the loop
+        await asyncio.sleep(0)
+    return bytes(collected)
+
+
+async def write_in_pieces(provider: Provider, whole: bytes, places: Sequence[int] | None) -> None:
+    """Write bytes to the worker, cut at these places, or at random ones."""
+    for piece in cut_at(whole, random_places(len(whole), provider.random) if places is None else places):
         provider.worker.peer.process.write(piece)
         await asyncio.sleep(REST_S)
-    return list(await asyncio.gather(*calls))
 
 
 async def calls_at_once(provider: Provider, count: int) -> list[Answer]:
     """Send calls in one lump; their answers."""
-    return list(await asyncio.gather(*await _started(provider, count)))
+    return list(await asyncio.gather(*await started(provider, count)))
 
 
 @contextlib.asynccontextmanager
@@ -75,7 +93,7 @@ def unanswered(answers: Sequence[Answer]) -> list[Answer]:
     return [answer for answer in answers if answer.fault is not None and not isinstance(answer.fault, RpcError)]
 
 
-async def _started(provider: Provider, count: int) -> list["asyncio.Task[Answer]"]:
+async def started(provider: Provider, count: int) -> list["asyncio.Task[Answer]"]:
     """Calls that need no backend, each of them sent."""
     methods = ("health", UNKNOWN_METHOD)
     calls = [

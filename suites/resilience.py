@@ -12,7 +12,16 @@ from typing import Any
 from conformance.answer import Answer, answer_of
 from conformance.backend import Backend, new_since
 from conformance.checks import Capability, check
-from conformance.disturb import calls_at_once, calls_in_pieces, deaf, stopped, unanswered
+from conformance.disturb import (
+    calls_at_once,
+    calls_in_pieces,
+    collected_from,
+    deaf,
+    started,
+    stopped,
+    unanswered,
+    until_read,
+)
 from conformance.errors import AnswerTimeout, KitError
 from conformance.expect import expect, expect_alive, expect_answered, expect_exit, expect_gone, expect_stdout
 from conformance.files.operations import file, operation
@@ -20,8 +29,16 @@ from conformance.gates import BOTH_HOOKS
 from conformance.host.lease import Lease
 from conformance.model import Cost, Json, JsonObject, Level
 from conformance.overlap import fresh_directory, until_file
-from conformance.provider import Provider
-from conformance.steps import quote, realize_workspace, resume_lease, run_script, run_to_success, write_file
+from conformance.provider import Launcher, Provider
+from conformance.steps import (
+    initialize_worker,
+    quote,
+    realize_workspace,
+    resume_lease,
+    run_script,
+    run_to_success,
+    write_file,
+)
 from conformance.tour import UNKNOWN_METHOD
 
 MUST, SHOULD = Level.MUST, Level.SHOULD
@@ -54,6 +71,28 @@ REST_S = 0.05
 
 IN_THE_MIDDLE_S = 0.1
 """How long a call is let run before its worker is killed (our choice)."""
+
+LARGE_IDS = (2**31 - 1, 2**32, 2**53 - 8)
+"""Where ids outgrow 32 bits, and near the last whole number that JavaScript knows."""
+
+DEEP = 20_000
+"""Levels of a message (our choice: more than the parsers of many languages follow)."""
+
+ODD_TEXTS = (
+    "",
+    "__proto__",
+    "constructor",
+    "\0",
+    "\u2028",
+    "\x7f\x1b[31m",
+    "雪" * 100,
+    "\U0001f600",
+    "\ud800",
+    "'; exit 1; '",
+    "${HOME}",
+    "%s%n",
+)
+"""Texts on which parsers, templates, shells and objects have stumbled."""
 
 REUSED_ID = 700_001
 """An id far from those that the host has got to (our choice)."""
@@ -98,10 +137,9 @@ async def no_answer_is_lost_on_a_slow_host(provider: Provider) -> None:
     """A host that is busy lets the pipe fill up: the worker waits, and every answer arrives whole in the end."""
     async with provider.fresh_worker() as other:
         async with deaf(other, DEAF_S):
-            calls = asyncio.ensure_future(calls_at_once(other, OVERFULL))
-            await asyncio.sleep(0)
+            calls = await started(other, OVERFULL)
         expect_all_answered(
-            await calls,
+            await asyncio.gather(*calls),
             how="while the host did not read",
             advice="Wait until a full pipe takes more; never write a part of a line and go on with the next.",
         )
@@ -112,10 +150,12 @@ async def a_worker_that_was_stopped_goes_on(provider: Provider) -> None:
     """A machine that sleeps, or an operator, stops processes: what was sent meanwhile is answered afterwards."""
     async with provider.fresh_worker() as other:
         async with stopped(other):
-            calls = asyncio.ensure_future(calls_at_once(other, FEW))
+            calls = await started(other, FEW)
             await asyncio.sleep(REST_S)
         expect_all_answered(
-            await calls, how="while the worker was stopped", advice="Take no jump of the clock for a failure."
+            await asyncio.gather(*calls),
+            how="while the worker was stopped",
+            advice="Take no jump of the clock for a failure.",
         )
 
 
@@ -125,11 +165,12 @@ async def garbage_between_calls_is_survived(provider: Provider) -> None:
     source = provider.random
     async with provider.fresh_worker() as other:
         for _ in range(FEW):
-            calls = asyncio.ensure_future(calls_at_once(other, 2))
-            await asyncio.sleep(0)
+            calls = await started(other, 2)
             other.worker.peer.send_line(bytes(source.choices(NO_NEWLINE, k=source.randrange(1, 300))))
             expect_all_answered(
-                await calls, how="around a line that is no message", advice="Drop a line that is not JSON."
+                await asyncio.gather(*calls),
+                how="around a line that is no message",
+                advice="Drop a line that is not JSON.",
             )
         await expect_alive(other)
 
@@ -156,15 +197,115 @@ async def an_id_can_be_used_again(provider: Provider) -> None:
             )
 
 
+@check("RPC-005", level=SHOULD)
+async def large_ids_come_back_as_they_are(provider: Provider) -> None:
+    """An id is a number, and comes back as the same number, however large it has become."""
+    async with provider.fresh_worker() as other:
+        for first in LARGE_IDS:
+            other.worker.peer.count_from(first)
+            expect_all_answered(
+                await calls_at_once(other, 2), how=f"under ids from {first} on", advice="Hand back the id as it came."
+            )
+
+
+@check("RPC-012", level=SHOULD)
+async def white_space_around_a_message_is_passed_over(provider: Provider) -> None:
+    """Blank lines between messages, and a carriage return at their end, mean nothing in JSON."""
+    async with provider.fresh_worker() as other:
+        with other.worker.peer.kept_back() as collected:
+            calls = await started(other, 4)
+            frames = await collected_from(collected)
+        other.worker.peer.process.write(b"\n \t\n" + frames.replace(b"\n", b" \r\n\n"))
+        advice = "Strip a line before you look at it."
+        expect_all_answered(await asyncio.gather(*calls), how="with white space around them", advice=advice)
+
+
+@check("INIT-001", level=MUST)
+async def initialize_in_two_pieces_is_answered(launcher: Launcher) -> None:
+    """The first message too may come in pieces, while the worker is still about to start."""
+    async with launcher.worker() as provider:
+        with provider.worker.peer.kept_back() as collected:
+            starting = asyncio.ensure_future(answer_of(provider.initialize()))
+            frame = await collected_from(collected)
+        # It reads the first half before there is a second one.
+        half = len(frame) // 2
+        provider.worker.peer.process.write(frame[:half])
+        await until_read(provider, provider.launch.limits.seconds("initialize") / 2)
+        provider.worker.peer.process.write(frame[half:])
+        answer = await starting
+    expect_answered(answer, advice="Collect bytes up to the newline, also of the first message.")
+
+
+@check("LIFE-001", level=MUST, alone=True)
+async def a_burst_of_open_calls_holds_up_no_shutdown(launcher: Launcher) -> None:
+    """A shutdown that comes right behind hundreds of calls is obeyed in its time; what is open may be dropped."""
+    async with launcher.worker() as provider:
+        await initialize_worker(provider)
+        calls = await started(provider, BURST)
+        await answer_of(provider.shutdown())
+        gone = await provider.worker.peer.process.wait_exit(provider.launch.limits.seconds("shutdown_grace"))
+        if not gone:
+            await provider.worker.kill()
+        await asyncio.gather(*calls)
+    expect(
+        provider,
+        gone,
+        that="the process ends in the time of a shutdown that comes behind a burst of calls",
+        observed="it ended" if gone else "it still ran",
+        advice="Look for shutdown before what waits; do not serve a queue to its end.",
+        timed=True,
+    )
+
+
+@check("LIFE-003", level=MUST, alone=True)
+async def half_a_frame_before_the_end_of_stdin_keeps_no_worker(launcher: Launcher) -> None:
+    """A host that dies in the middle of a write leaves half a line: nobody will send the rest, so the worker ends."""
+    async with launcher.worker() as provider:
+        await initialize_worker(provider)
+        process = provider.worker.peer.process
+        process.write(b'{"jsonrpc":"2.0","id":1,"method":"hea')
+        process.end_stdin()
+        gone = await process.wait_exit(provider.launch.limits.seconds("stdin_end"))
+    expect(
+        provider,
+        gone,
+        that="the process ends when stdin ends in the middle of a line",
+        observed="it ended" if gone else "it still ran",
+        advice="Take the end of stdin for the end of the host, whatever stands in the buffer.",
+        timed=True,
+    )
+
+
+@check("LIFE-006", level=MUST)
+async def odd_texts_in_a_request_end_no_worker(provider: Provider) -> None:
+    """Any text that JSON can carry may stand in a request, in a key as well: it is served or refused."""
+    odd: JsonObject = {text: [text, {text: text}] for text in ODD_TEXTS}
+    async with provider.fresh_worker() as other:
+        answer = await answer_of(other.call(UNKNOWN_METHOD, odd))
+        expect_all_answered([answer], how="with odd texts", advice="Read keys and values as text, whatever they spell.")
+        await expect_alive(other)
+
+
+@check("LIFE-006", level=SHOULD)
+async def deep_params_end_no_worker(provider: Provider) -> None:
+    """A message that is nested too deep for a parser may be dropped, and does not end the process."""
+    deep = b"[" * DEEP + b"]" * DEEP
+    async with provider.fresh_worker() as other:
+        other.worker.peer.send_line(b'{"jsonrpc":"2.0","method":"conformance/nothing","params":{"deep":' + deep + b"}}")
+        await expect_alive(other)
+
+
 @check("LIFE-006", level=MUST)
 async def a_giant_request_ends_one_call_at_most(provider: Provider) -> None:
     """A request of many megabytes is served or refused; the worker lives on, and so does every other call."""
     giant: Json = "x" * GIANT
     async with provider.fresh_worker() as other:
-        calls = asyncio.ensure_future(calls_at_once(other, 2))
+        calls = await started(other, 2)
         big = await answer_of(other.call(UNKNOWN_METHOD, {"giant": giant}))
         expect_all_answered(
-            [big, *await calls], how="beside a giant one", advice="Set no limit on a line below 128 Mi units."
+            [big, *await asyncio.gather(*calls)],
+            how="beside a giant one",
+            advice="Set no limit on a line below 128 Mi units.",
         )
         await expect_alive(other)
 

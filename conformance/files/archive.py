@@ -90,7 +90,7 @@ def _entries(archive: tarfile.TarFile) -> dict[bytes, Entry]:
     count, size, place = 0, 0, -1
     while (member := archive.next()) is not None:
         # What was read is kept in the dictionary alone.
-        archive.members = []
+        archive.members = []  # pyright: ignore[reportAttributeAccessIssue] # typeshed does not know it
         count += 1
         if count > MOST_ENTRIES:
             raise UnreadableArchiveError(f"it has more than {MOST_ENTRIES:,} entries")

@@ -10,6 +10,7 @@ import select
 import signal
 import subprocess
 import sys
+import termios
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -156,6 +157,13 @@ class WorkerProcess:
             if self._stderr_fd is not None:
                 self._poll.register(self._stderr_fd, select.POLLIN)
         return self._poll
+
+    @property
+    def unread(self) -> int:
+        """Bytes in the pipe that the worker has not read yet; 0 once its stdin is closed."""
+        if self._stdin is None:
+            return 0
+        return int.from_bytes(fcntl.ioctl(self._stdin, termios.FIONREAD, bytes(4)), sys.byteorder)
 
     def end_stdin(self) -> None:
         """Give the worker end of file, as a host that dies does. What its full pipe did not take is lost."""
