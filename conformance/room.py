@@ -119,11 +119,15 @@ class Room:
             self._give_back_shared()
             if grant is Grant.NEVER and not await self._make_room(wants):
                 stopped = purse.stopped
+                if stopped is None and self._users:
+                    # Those that run now hold the rest.
+                    await self._left.wait()
+                    continue
                 purse.give_back(check.name)
                 return _refusal(Stop.BUDGET if stopped is None else stopped[0], sentence)
             # A lease that lies ready may be taken in a moment: there is then room without closing it.
-            idle = grant is Grant.LATER and not self._users and (waited or self.leases.leftovers == 0)
-            waited = not (idle and await self._make_room(self._held_with(wants)))
+            idle = grant is Grant.LATER and (waited or self.leases.leftovers == 0) and not purse.anyone_inside()
+            waited = not (idle and (await self._make_room(wants) or await self._make_room(frozenset())))
             if waited and grant is not Grant.NEVER:
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._left.wait(), LOOK_AGAIN_S)
@@ -224,11 +228,6 @@ class Room:
         passing = frozenset(kind for kind in ("gone", "released", "tour", "setup") if self.leases.is_made(kind))
         wanted = frozenset[str]().union(wants, *self._users.values())
         return (wanted - passing) | self.leases.alive().keys()
-
-    def _held_with(self, wants: frozenset[str]) -> frozenset[str]:
-        """The shared leases that a check may go on holding while it waits: none where everybody only waits."""
-        inside = self.purse is not None and self.purse.anyone_inside()
-        return wants if inside else frozenset()
 
     async def _make_room(self, wants: frozenset[str]) -> bool:
         """Close a lease that nobody uses now; False when there is none."""

@@ -29,7 +29,7 @@ def units(checks: Sequence[Check]) -> dict[Check, str]:
 def _kinds(check: Check) -> set[str]:
     shared = set(shared_of(check))
     hands_on = takes_leftover(check) or leaves_leftover(check)
-    return {*shared, LEFTOVER} if hands_on and not shared else shared
+    return {*shared, LEFTOVER} if hands_on else shared
 
 
 def _name(check: Check, kinds: set[str], names: Mapping[str, str]) -> str:
