@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from conformance.collection import load_checks
 from conformance.events import EventKind, read_events
 
 from .counting import changes, counting, most_at_once
@@ -145,3 +146,69 @@ def test_a_bound_that_makes_no_sense_is_a_usage_error(
 
     assert run.code == 4
     assert sentence in run.output
+
+
+def test_three_errors_of_the_environment_in_a_row_end_the_run(tmp_path: Path) -> None:
+    run = run_pytest(
+        tmp_path,
+        "--provider",
+        "reference",
+        "--provider-inventory",
+        "false",
+        "--provider-kill",
+        "true",
+        "-k",
+        "the_inventory_shows or leaves_no_sandbox or that_vanished",
+        "-v",
+    )
+
+    reasons = [check["reason"] for check in document(run.report)["checks"] if check["state"] == "env-error"]
+    told = [reason for reason in reasons if reason == "Not run: 3 environment errors in a row ended the run."]
+    assert len(reasons) - len(told) >= 3
+    assert told
+    assert run.code == 23, run.output
+    assert document(run.report)["leases"]["opened"] == document(run.report)["leases"]["closed"]
+    assert processes_of(tmp_path) == []
+
+
+def test_the_first_failure_ends_the_run_and_what_ran_ahead_leaves_nothing(tmp_path: Path) -> None:
+    sandboxes = tmp_path / "sandboxes"
+    run = run_pytest(
+        tmp_path,
+        "--provider",
+        "mutant:release-of-nothing-fails",
+        "--provider-config",
+        json.dumps({"root": str(sandboxes)}),
+        "-x",
+        "-k",
+        "LEASE or EXEC-00",
+    )
+
+    assert run.code == 1, run.output
+    assert len(states(run.report)["fail"]) == 1
+    assert document(run.report)["leases"]["unknown"] == 0
+    assert [path.name for path in sandboxes.iterdir() if path.is_dir()] == []
+    assert processes_of(tmp_path) == []
+    assert run.leftovers == []
+
+
+def test_no_check_has_more_leases_at_once_than_it_declares(tmp_path: Path) -> None:
+    run = run_pytest(tmp_path, "--provider", "reference", "-k", "LEASE or SETUP or INIT or RPC or PROBE or SEC or LIFE")
+
+    most: dict[str, int] = {}
+    now: dict[str, set[str]] = {}
+    events = read_events(run.report / "events.jsonl")
+    refused = {str(event.fields["lease"]) for event in events if event.fields.get("how") == "never-opened"}
+    for event in events:
+        if str(event.fields.get("lease")) in refused:
+            continue
+        if event.kind == EventKind.LEASE_OPEN:
+            owner, lease = str(event.fields["check"]), str(event.fields["lease"])
+            now.setdefault(owner, set()).add(lease)
+            most[owner] = max(most.get(owner, 0), len(now[owner]))
+        elif event.kind == EventKind.LEASE_CLOSE:
+            for held in now.values():
+                held.discard(str(event.fields["lease"]))
+    declared = {check.name: check.leases for check in load_checks()}
+    assert {"shared", "two_acquires_at_once_give_two_sandboxes"} <= most.keys(), run.output
+    assert {name: number for name, number in most.items() if name != "shared" and number > declared[name]} == {}
