@@ -8,12 +8,15 @@ import signal
 from collections.abc import AsyncGenerator, Sequence
 
 from conformance.answer import Answer, answer_of
-from conformance.errors import RpcError
+from conformance.errors import AnswerTimeout, WorkerGone
 from conformance.provider import Provider
 from conformance.tour import UNKNOWN_METHOD
 
 MOST_PIECES = 60
 """Pieces that frames are cut into at random places (our choice: each costs the worker a read)."""
+
+FULL_S = 5.0
+"""How long a pipe may take to fill up (our choice: a worker that answers more slowly meets no full pipe)."""
 
 REST_S = 0.002
 """Between two pieces, so that the worker reads them apart (our choice)."""
@@ -67,11 +70,15 @@ async def calls_at_once(provider: Provider, count: int) -> list[Answer]:
 
 @contextlib.asynccontextmanager
 async def deaf(provider: Provider, seconds: float) -> AsyncGenerator[None]:
-    """A host that does not read the worker's stdout in the block, nor for some time after it."""
+    """A host that does not read the worker's stdout in the block, nor for some time after the pipe is full."""
     process = provider.worker.peer.process
     process.pause_reading()
     try:
         yield
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(FULL_S):
+                while not process.is_held_up:  # noqa: ASYNC110 - a pipe tells nobody that it is full
+                    await asyncio.sleep(REST_S)
         await asyncio.sleep(seconds)
     finally:
         process.resume_reading()
@@ -89,8 +96,8 @@ async def stopped(provider: Provider) -> AsyncGenerator[None]:
 
 
 def unanswered(answers: Sequence[Answer]) -> list[Answer]:
-    """Those that were neither answered with a result nor with an error."""
-    return [answer for answer in answers if answer.fault is not None and not isinstance(answer.fault, RpcError)]
+    """Those to which nothing came back; an answer of the wrong shape is one, and others judge it."""
+    return [answer for answer in answers if isinstance(answer.fault, AnswerTimeout | WorkerGone)]
 
 
 async def started(provider: Provider, count: int) -> list["asyncio.Task[Answer]"]:

@@ -63,9 +63,9 @@ def test_a_bad_start_is_one_finding_with_the_workers_words(tmp_path: Path, worke
     assert finding.state is State.FAIL
     for text in says:
         assert text in finding.observed
-    rest = {result.state for result in results if result is not finding}
-    assert rest == {State.BLOCKED}
-    assert {result.blocked_by for result in results if result is not finding} == {"INIT-001"}
+    # A check with a gate is about setups, which this package does not offer.
+    rest = [result for result in results if result is not finding and result.check.declaration.when is None]
+    assert {(result.state, result.blocked_by) for result in rest} == {(State.BLOCKED, "INIT-001")}
 
 
 @pytest.mark.parametrize(("worker", "rule"), [(GLUED_NOISE, "RPC-002"), (BROKEN_JSON, "RPC-001")])

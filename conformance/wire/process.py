@@ -161,9 +161,14 @@ class WorkerProcess:
     @property
     def unread(self) -> int:
         """Bytes in the pipe that the worker has not read yet; 0 once its stdin is closed."""
-        if self._stdin is None:
-            return 0
-        return int.from_bytes(fcntl.ioctl(self._stdin, termios.FIONREAD, bytes(4)), sys.byteorder)
+        return 0 if self._stdin is None else _bytes_in(self._stdin)
+
+    @property
+    def is_held_up(self) -> bool:
+        """Whether its stdout is full until somebody reads; never where that cannot be known."""
+        if self._stdout is None or not hasattr(fcntl, "F_GETPIPE_SZ"):
+            return False
+        return _bytes_in(self._stdout) >= fcntl.fcntl(self._stdout, fcntl.F_GETPIPE_SZ) - select.PIPE_BUF
 
     def end_stdin(self) -> None:
         """Give the worker end of file, as a host that dies does. What its full pipe did not take is lost."""
@@ -352,6 +357,10 @@ class WorkerProcess:
         if self._reading:
             self._end_output()
         self._end_stderr()
+
+
+def _bytes_in(pipe: int) -> int:
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def _widen(pipe: int) -> None:
