@@ -169,8 +169,8 @@ class Purse:
                 )
 
     def give_all_back(self) -> None:
-        """This process will open no more leases."""
-        with self._change():
+        """This process will open no more leases. On a full disk nothing is written; its end then says the same."""
+        with contextlib.suppress(sqlite3.Error), self._change():
             self._forget(self.process)
 
     def claim(self, owner: str, label: str) -> None:

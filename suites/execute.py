@@ -617,7 +617,8 @@ async def a_background_process_outlives_the_call_that_returns_at_once(provider: 
     """The host's bridge is a process started with nohup: the call ends with its own shell, the process goes on."""
     folder = await fresh_directory(provider, lease)
     limit = provider.launch.limits.seconds("bridge")
-    background = f"{until_file(f'{folder}/go', 3 * limit)}; echo alive > done"
+    # Moved into place: a file is there before what is written to it.
+    background = f"{until_file(f'{folder}/go', 3 * limit)}; echo alive > draft; mv draft done"
     start = f"nohup sh -c {quote(background)} > log 2>&1 < /dev/null & echo started"
 
     started = await run_script(provider, lease, start, cwd=folder, timeout_ms=round(limit * 1000))
